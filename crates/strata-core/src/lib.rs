@@ -1,0 +1,26 @@
+//! The vocabulary that every room of StrataSim shares, and nothing else.
+//!
+//! Three groups of types live here:
+//!
+//! * [`addr`]: what an address, a size and a launch shape are ([`Addr`], [`Bytes`], [`Dim3`]);
+//! * [`op`]: what a warp does, as seen from outside the warp ([`OpInfo`], [`WarpOp`], [`OpBatch`], [`WarpSource`]);
+//! * [`count`]: how much was executed ([`Counts`]).
+//!
+//! Invariant: this crate depends on no other crate of the workspace, knows neither PTX nor time, and never allocates on
+//! a path that runs once per warp instruction.
+//!
+//! ```
+//! use strata_core::{Addr, Dim3};
+//!
+//! let base = Addr(0x7_0000_0000);
+//! assert_eq!(base.offset(4).line(), base.line());
+//! assert_eq!(Dim3::from(64).count(), 64);
+//! ```
+
+pub mod addr;
+pub mod count;
+pub mod op;
+
+pub use addr::{Addr, Bytes, Dim3, LINE_BYTES, LineAddr, SECTOR_BYTES};
+pub use count::Counts;
+pub use op::{Access, LANES, LaneMask, OpBatch, OpClass, OpInfo, Space, Stop, WarpId, WarpOp, WarpSource};

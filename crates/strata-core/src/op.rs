@@ -1,0 +1,242 @@
+//! What a warp does, as seen from outside the warp.
+//!
+//! A kernel has one table of [`OpInfo`], indexed by program counter, that says everything which is the same each time an
+//! instruction runs. A [`WarpOp`] adds what differs: the active lanes and, for memory operations, 32 addresses. So the
+//! stream a timing model pulls costs 12 bytes per arithmetic instruction.
+
+use crate::addr::Addr;
+use arrayvec::ArrayVec;
+
+/// Threads of one warp.
+pub const LANES: usize = 32;
+
+/// One bit per lane of a warp; bit `i` is lane `i`.
+pub type LaneMask = u32;
+
+/// The unit an instruction occupies; the timing model gives each class a latency and a throughput.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum OpClass {
+    /// Moves, selects and address conversions.
+    Move,
+    /// 32-bit (and narrower) integer and logic operations.
+    Int,
+    /// 64-bit integer and logic operations.
+    Int64,
+    /// Integer multiplication and multiply-add.
+    IntMul,
+    /// Integer division and remainder (many machine instructions).
+    IntDiv,
+    /// Half-precision arithmetic (f16, bf16 and their pairs).
+    F16,
+    /// Single-precision addition, multiplication, fused multiply-add, comparison.
+    F32,
+    /// Double-precision arithmetic.
+    F64,
+    /// Division and square root with IEEE rounding (many machine instructions).
+    FloatDiv,
+    /// The special-function unit: `rcp sqrt rsqrt sin cos ex2 lg2 tanh` in approximate form.
+    Special,
+    /// Conversions between types.
+    Convert,
+    /// Comparisons and predicate logic.
+    Predicate,
+    /// Branches, calls, returns, exits.
+    Control,
+    /// CTA and warp barriers, fences.
+    Barrier,
+    /// Data exchange inside a warp: shuffles, votes, matches, reductions.
+    Collective,
+    /// Anything that names a memory space: loads, stores, atomics, prefetches, asynchronous copies.
+    Memory,
+    /// Tensor-core operations.
+    Tensor,
+    /// Texture and surface operations.
+    Texture,
+    /// What has no other home (`nanosleep`, `pmevent`, …).
+    Other,
+}
+
+impl OpClass {
+    /// Every class, in the order of its number.
+    pub const ALL: [Self; 19] = [
+        Self::Move,
+        Self::Int,
+        Self::Int64,
+        Self::IntMul,
+        Self::IntDiv,
+        Self::F16,
+        Self::F32,
+        Self::F64,
+        Self::FloatDiv,
+        Self::Special,
+        Self::Convert,
+        Self::Predicate,
+        Self::Control,
+        Self::Barrier,
+        Self::Collective,
+        Self::Memory,
+        Self::Tensor,
+        Self::Texture,
+        Self::Other,
+    ];
+
+    /// The name used in statistics: `int_mul`, `f32`, …
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Move => "move",
+            Self::Int => "int",
+            Self::Int64 => "int64",
+            Self::IntMul => "int_mul",
+            Self::IntDiv => "int_div",
+            Self::F16 => "f16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::FloatDiv => "float_div",
+            Self::Special => "special",
+            Self::Convert => "convert",
+            Self::Predicate => "predicate",
+            Self::Control => "control",
+            Self::Barrier => "barrier",
+            Self::Collective => "collective",
+            Self::Memory => "memory",
+            Self::Tensor => "tensor",
+            Self::Texture => "texture",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Where a memory operation goes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Space {
+    /// Not a memory operation.
+    #[default]
+    None,
+    /// Device memory, global or managed.
+    Global,
+    /// Per-CTA scratchpad.
+    Shared,
+    /// Per-thread memory; lives in device memory, one word of 32 lanes to a line.
+    Local,
+    /// Constant bank.
+    Const,
+    /// Kernel and function parameters.
+    Param,
+    /// Decided per lane, by address window, when the instruction runs.
+    Generic,
+}
+
+/// What a memory operation does to its location.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Access {
+    /// No access.
+    #[default]
+    None,
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads, writes and returns the old value.
+    Atomic,
+    /// Reads and writes, returns nothing.
+    Reduce,
+    /// Global to shared without a register in between (`cp.async`).
+    Copy,
+    /// A hint that needs no answer.
+    Prefetch,
+}
+
+/// Everything about a static instruction that does not change from one execution to the next.
+#[derive(Clone, Debug)]
+pub struct OpInfo {
+    /// The unit it occupies.
+    pub class: OpClass,
+    /// Where it goes, if it is a memory operation.
+    pub space: Space,
+    /// What it does there.
+    pub access: Access,
+    /// Bytes per lane (a vector counts whole), 0 if not a memory operation.
+    pub width: u8,
+    /// True for accesses that must not be served by L1 (`volatile`, `.cg`, `.cv`, `.relaxed` and stronger).
+    pub bypass_l1: bool,
+    /// True for loads through the read-only path (`ld.global.nc`).
+    pub read_only: bool,
+    /// Registers written, by number in the function (not the packed slot).
+    pub dst: ArrayVec<u32, 8>,
+    /// Registers read, guard predicate included.
+    pub src: ArrayVec<u32, 12>,
+    /// Line of the PTX file.
+    pub line: u32,
+}
+
+/// One executed warp instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WarpOp {
+    /// Index into the kernel's table of [`OpInfo`].
+    pub pc: u32,
+    /// Lanes that took part (guard predicate applied).
+    pub mask: LaneMask,
+    /// Index into [`OpBatch::addresses`], or [`WarpOp::NO_ADDRESSES`].
+    pub addresses: u32,
+}
+
+impl WarpOp {
+    /// The operation touches no memory.
+    pub const NO_ADDRESSES: u32 = u32::MAX;
+}
+
+/// The addresses of one memory operation; lanes outside the mask hold [`Addr`] 0.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneAddresses {
+    /// Where each lane goes. Shared addresses are offsets in the CTA's shared memory; local ones are device addresses.
+    pub lanes: [Addr; LANES],
+    /// The space, generic addresses resolved. A generic access whose lanes differ in space makes one entry per space.
+    pub space: Space,
+}
+
+/// What a warp did since it was last asked: operations in order, and the addresses they refer to.
+///
+/// The buffers are reused: [`OpBatch::clear`] keeps their capacity.
+#[derive(Default, Debug)]
+pub struct OpBatch {
+    /// The operations, oldest first.
+    pub ops: Vec<WarpOp>,
+    /// Address sets that `ops` refer to.
+    pub addresses: Vec<LaneAddresses>,
+}
+
+impl OpBatch {
+    /// Empties the batch, keeps the memory.
+    pub fn clear(&mut self) {
+        self.ops.clear();
+        self.addresses.clear();
+    }
+}
+
+/// Names one resident warp of a warp source.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct WarpId(pub u32);
+
+/// Why [`WarpSource::advance`] came back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// The last operation of the batch leaves the warp (memory, fence): the warp may continue once it was issued.
+    Left,
+    /// The warp waits at a CTA barrier; advance another warp first.
+    Barrier,
+    /// All lanes have exited.
+    Exited,
+    /// The batch is full or the warp gave way; call again.
+    Yielded,
+    /// The program failed; the source holds the error.
+    Failed,
+}
+
+/// Something a timing model can pull warp operations from: the emulator, or a recorded trace.
+pub trait WarpSource {
+    /// Runs warp `w`: arithmetic up to and including the next operation that leaves the warp, appended to `out`.
+    fn advance(&mut self, w: WarpId, out: &mut OpBatch) -> Stop;
+}

@@ -1,0 +1,172 @@
+//! The façade that programs drive.
+
+use crate::engine::{
+    AllocFlags, Allocation, Engine, HostError, HostEvent, Launch, LaunchReport, ModuleId, SymbolAddress,
+};
+use strata_core::{Addr, Bytes, Dim3};
+
+/// A kernel argument.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the variants are types")]
+pub enum Arg {
+    Ptr(Addr),
+    U8(u8),
+    I32(i32),
+    U32(u32),
+    I64(i64),
+    U64(u64),
+    F32(f32),
+    F64(f64),
+    /// Anything else: the bytes of a structure.
+    Raw(Vec<u8>),
+}
+
+impl Arg {
+    /// The bytes that go into the parameter block.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Ptr(a) => a.0.to_le_bytes().to_vec(),
+            Self::U8(v) => vec![*v],
+            Self::I32(v) => v.to_le_bytes().to_vec(),
+            Self::U32(v) => v.to_le_bytes().to_vec(),
+            Self::I64(v) => v.to_le_bytes().to_vec(),
+            Self::U64(v) => v.to_le_bytes().to_vec(),
+            Self::F32(v) => v.to_le_bytes().to_vec(),
+            Self::F64(v) => v.to_le_bytes().to_vec(),
+            Self::Raw(bytes) => bytes.clone(),
+        }
+    }
+}
+
+macro_rules! arg_from {
+    ($($ty:ty => $variant:ident),*) => { $(impl From<$ty> for Arg {
+        fn from(v: $ty) -> Self { Self::$variant(v) }
+    })* };
+}
+arg_from!(Addr => Ptr, i32 => I32, u32 => U32, i64 => I64, u64 => U64, f32 => F32, f64 => F64, u8 => U8);
+
+/// One GPU, as a program sees it.
+pub struct Device {
+    engine: Box<dyn Engine>,
+    launches: Vec<(Launch, LaunchReport)>,
+}
+
+impl Device {
+    /// A device run by `engine`.
+    pub fn new(engine: Box<dyn Engine>) -> Self {
+        Self { engine, launches: Vec::new() }
+    }
+
+    /// Loads a module from its text; `name` is used in diagnostics.
+    pub fn load_module(&mut self, name: &str, text: &str) -> Result<ModuleId, HostError> {
+        self.engine.load_module(name, text)
+    }
+
+    /// Allocates `size` bytes; `name` is what reports call them.
+    pub fn alloc(&mut self, name: &str, size: Bytes) -> Result<Addr, HostError> {
+        self.alloc_with(name, size, AllocFlags::default())
+    }
+
+    /// Allocates managed memory.
+    pub fn alloc_managed(&mut self, name: &str, size: Bytes) -> Result<Addr, HostError> {
+        self.alloc_with(name, size, AllocFlags { managed: true })
+    }
+
+    fn alloc_with(&mut self, name: &str, size: Bytes, flags: AllocFlags) -> Result<Addr, HostError> {
+        let allocation: Allocation = self.engine.alloc(size, flags, name)?;
+        let start = allocation.start;
+        self.engine.hear(&HostEvent::Alloc(allocation));
+        Ok(start)
+    }
+
+    /// Gives memory back.
+    pub fn free(&mut self, start: Addr) -> Result<(), HostError> {
+        let id = self.engine.free(start)?;
+        self.engine.hear(&HostEvent::Free(id));
+        Ok(())
+    }
+
+    /// Copies host to device.
+    pub fn copy_in(&mut self, start: Addr, data: &[u8]) -> Result<(), HostError> {
+        self.engine.write(start, data)?;
+        self.engine.hear(&HostEvent::CopyIn { start, size: Bytes(data.len() as u64) });
+        Ok(())
+    }
+
+    /// Copies device to host.
+    pub fn copy_out(&mut self, start: Addr, data: &mut [u8]) -> Result<(), HostError> {
+        self.engine.read(start, data)?;
+        self.engine.hear(&HostEvent::CopyOut { start, size: Bytes(data.len() as u64) });
+        Ok(())
+    }
+
+    /// Sets bytes.
+    pub fn memset(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
+        self.engine.fill(start, size, byte)?;
+        self.engine.hear(&HostEvent::Memset { start, size });
+        Ok(())
+    }
+
+    /// The address of a module-scope variable.
+    pub fn symbol(&self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError> {
+        self.engine.symbol(module, name)
+    }
+
+    /// Launches a kernel and waits for it.
+    pub fn launch(
+        &mut self,
+        module: ModuleId,
+        kernel: &str,
+        grid: impl Into<Dim3>,
+        block: impl Into<Dim3>,
+        shared: u32,
+        args: &[Arg],
+    ) -> Result<(), HostError> {
+        let params = self.pack(module, kernel, args)?;
+        let (grid, block) = (grid.into(), block.into());
+        self.run(Launch { module, kernel: kernel.to_owned(), grid, block, shared, params, cooperative: false })
+    }
+
+    /// Runs a launch whose parameter block is already packed.
+    pub fn run(&mut self, launch: Launch) -> Result<(), HostError> {
+        let (kernel, grid, block) = (launch.kernel.clone(), launch.grid, launch.block);
+        self.engine.hear(&HostEvent::LaunchBegin { kernel: kernel.clone(), grid, block });
+        let report = self.engine.launch(&launch)?;
+        self.engine.hear(&HostEvent::LaunchEnd { kernel });
+        self.launches.push((launch, report));
+        Ok(())
+    }
+
+    /// Lays arguments out as the kernel declares them.
+    pub fn pack(&self, module: ModuleId, kernel: &str, args: &[Arg]) -> Result<Vec<u8>, HostError> {
+        let shape = self.engine.kernel(module, kernel)?;
+        if shape.params.len() != args.len() {
+            let reason = format!("kernel `{kernel}` takes {} arguments, {} were given", shape.params.len(), args.len());
+            return Err(HostError::Call { call: "launch", reason });
+        }
+        let mut block = vec![0; shape.params.last().map_or(0, |p| (p.offset + p.size) as usize)];
+        for (index, (param, arg)) in shape.params.iter().zip(args).enumerate() {
+            let bytes = arg.to_bytes();
+            if bytes.len() != param.size as usize {
+                let reason = format!(
+                    "argument {index} of kernel `{kernel}` has {} bytes, the kernel declares {}",
+                    bytes.len(),
+                    param.size
+                );
+                return Err(HostError::Call { call: "launch", reason });
+            }
+            block[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
+        }
+        Ok(block)
+    }
+
+    /// Waits for everything; a no-op in time, but mechanisms hear it.
+    pub fn synchronize(&mut self) {
+        self.engine.hear(&HostEvent::Sync);
+    }
+
+    /// What was launched so far, with what each launch did.
+    pub fn launches(&self) -> &[(Launch, LaunchReport)] {
+        &self.launches
+    }
+}

@@ -1,0 +1,148 @@
+//! What stands behind a device.
+
+use strata_core::{Addr, Bytes, Counts, Dim3};
+
+/// An error of a host call or of the device program it started, ready to be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The module does not parse, or names something it does not have. The text is a rendered diagnostic.
+    #[error("{0}")]
+    Module(String),
+    /// A host call was wrong: its name and what is wrong with it.
+    #[error("{call}: {reason}")]
+    Call {
+        /// The call.
+        call: &'static str,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// The device program failed: out of bounds, deadlock, unsupported instruction. The text names kernel, line, block
+    /// and thread.
+    #[error("{0}")]
+    Program(String),
+}
+
+/// Names a loaded module.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ModuleId(pub u32);
+
+/// Names an allocation; never reused in one run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AllocationId(pub u32);
+
+/// What kind of memory was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AllocFlags {
+    /// Managed (unified) memory: lives in the managed arena, aligned to 2 MB.
+    pub managed: bool,
+}
+
+/// Memory given to the program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Allocation {
+    /// Its name for mechanisms and statistics.
+    pub id: AllocationId,
+    /// First byte.
+    pub start: Addr,
+    /// Size as asked for.
+    pub size: Bytes,
+    /// What the program calls it (`weights`, `A`), for reports.
+    pub name: String,
+    /// Kind.
+    pub flags: AllocFlags,
+}
+
+/// One parameter of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParamShape {
+    /// Offset in the parameter block.
+    pub offset: u32,
+    /// Size in bytes.
+    pub size: u32,
+}
+
+/// What a launch must know of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelShape {
+    /// Its name as the module spells it (mangled).
+    pub name: String,
+    /// Its parameters, in order.
+    pub params: Vec<ParamShape>,
+}
+
+/// Where a module-scope variable lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SymbolAddress {
+    /// First byte.
+    pub start: Addr,
+    /// Size.
+    pub size: Bytes,
+}
+
+/// One kernel launch.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Module that holds the kernel.
+    pub module: ModuleId,
+    /// Kernel name.
+    pub kernel: String,
+    /// CTAs.
+    pub grid: Dim3,
+    /// Threads per CTA.
+    pub block: Dim3,
+    /// Dynamic shared memory in bytes.
+    pub shared: u32,
+    /// Parameter block, laid out as [`KernelShape`] says.
+    pub params: Vec<u8>,
+    /// All CTAs must be resident together (`cudaLaunchCooperativeKernel`).
+    pub cooperative: bool,
+}
+
+/// What a launch did.
+#[derive(Clone, Debug, Default)]
+pub struct LaunchReport {
+    /// Instructions and bytes.
+    pub counts: Counts,
+    /// Core cycles, launch latency included; `None` if the engine has no clock.
+    pub cycles: Option<u64>,
+}
+
+/// Everything a program tells the device, in program order (seam 0).
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the fields are those of the calls")]
+pub enum HostEvent {
+    Alloc(Allocation),
+    Free(AllocationId),
+    CopyIn { start: Addr, size: Bytes },
+    CopyOut { start: Addr, size: Bytes },
+    Memset { start: Addr, size: Bytes },
+    LaunchBegin { kernel: String, grid: Dim3, block: Dim3 },
+    LaunchEnd { kernel: String },
+    Sync,
+}
+
+/// Runs what a device is told. Implementations: functional (emulator alone), timed, recording.
+pub trait Engine {
+    /// Loads a module; `name` is used in diagnostics.
+    fn load_module(&mut self, name: &str, text: &str) -> Result<ModuleId, HostError>;
+    /// The kernel's parameters.
+    fn kernel(&self, module: ModuleId, name: &str) -> Result<KernelShape, HostError>;
+    /// The address of a module-scope variable.
+    fn symbol(&self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError>;
+    /// Gives memory, 512 B aligned (2 MB for managed memory).
+    fn alloc(&mut self, size: Bytes, flags: AllocFlags, name: &str) -> Result<Allocation, HostError>;
+    /// Takes memory back.
+    fn free(&mut self, start: Addr) -> Result<AllocationId, HostError>;
+    /// Writes device memory.
+    fn write(&mut self, start: Addr, data: &[u8]) -> Result<(), HostError>;
+    /// Reads device memory.
+    fn read(&self, start: Addr, data: &mut [u8]) -> Result<(), HostError>;
+    /// Sets device memory.
+    fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError>;
+    /// Runs a kernel to its end.
+    fn launch(&mut self, launch: &Launch) -> Result<LaunchReport, HostError>;
+    /// Hears every event, after it took effect (before, for `LaunchBegin`).
+    fn hear(&mut self, event: &HostEvent) {
+        let _ = event;
+    }
+}

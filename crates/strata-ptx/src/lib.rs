@@ -1,0 +1,4 @@
+//! PTX text to a typed module, with a compiler's diagnostics, and the analyses that other rooms need.
+
+pub mod ast;
+pub mod words;
