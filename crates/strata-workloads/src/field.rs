@@ -47,7 +47,9 @@ pub(crate) fn scene(rng: &mut Rng, rows: usize, cols: usize) -> Vec<f32> {
             }
         }
     }
-    image.iter_mut().for_each(|v| *v = v.clamp(0.0, 255.0));
+    for level in &mut image {
+        *level = level.clamp(0.0, 255.0);
+    }
     image
 }
 

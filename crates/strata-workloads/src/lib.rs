@@ -1,4 +1,4 @@
-//! The programs StrataSim carries: their PTX, inputs, host drivers and CPU references.
+//! The programs `StrataSim` carries: their PTX, inputs, host drivers and CPU references.
 //!
 //! A program is a folder under `workloads/` (CUDA source, PTX compiled from it, register counts, a page that says what
 //! it is and how its inputs are made), a driver in this crate, and a line in the registry ([`all`]). A driver makes its

@@ -14,7 +14,7 @@ pub struct Module {
     pub(crate) registers: &'static str,
 }
 
-/// What one kernel takes of a multiprocessor, as `ptxas -v` reports it for sm_75.
+/// What one kernel takes of a multiprocessor, as `ptxas -v` reports it for `sm_75`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resources {

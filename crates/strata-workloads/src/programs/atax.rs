@@ -24,7 +24,7 @@ const SHAPES: [(Size, Shape); 4] = [
 ];
 
 /// Sums of thousands of positive terms in single precision, one feeding the other.
-const TOLERANCE: Tolerance = Tolerance { limit: 1e-4, scale: 0.0 };
+const TOLERANCE: Tolerance = Tolerance { limit: 3e-5, scale: 0.0 };
 
 pub(super) const PROGRAM: &dyn Workload = &Program {
     info: Info {

@@ -127,7 +127,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     // Values are as large as a weight is before training; a change comes from a sum over all inputs.
     let tolerance = Tolerance { limit: 1e-4, scale: 1.0 / (shape.inputs as f64).sqrt() };
     let learned = close("weights", &network.weights, &expected.0, tolerance);
-    Ok(learned.and(close("changes", &network.changes, &expected.1, tolerance)))
+    Ok(learned.and(&close("changes", &network.changes, &expected.1, tolerance)))
 }
 
 /// The first layer's weights and last changes after `steps` steps of gradient descent, in double precision.
@@ -141,7 +141,9 @@ fn reference(network: &Network, steps: usize) -> (Vec<f64>, Vec<f64>) {
         for (row, x) in weights.chunks_exact(STRIDE).zip(&inputs) {
             hidden.iter_mut().zip(row).for_each(|(sum, w)| *sum += w * x);
         }
-        hidden.iter_mut().for_each(|h| *h = sigmoid(*h));
+        for h in &mut hidden {
+            *h = sigmoid(*h);
+        }
         hidden[0] = 1.0;
         let output = sigmoid(hidden.iter().zip(&output_weights).map(|(h, w)| h * w).sum());
         let delta = output * (1.0 - output) * (f64::from(TARGET) - output);
@@ -152,9 +154,9 @@ fn reference(network: &Network, steps: usize) -> (Vec<f64>, Vec<f64>) {
         }
         for (input, x) in inputs.iter().enumerate() {
             // Column 0 belongs to the bias unit of the hidden layer, which has no weights.
-            for unit in 1..STRIDE {
+            for (unit, delta) in deltas.iter().enumerate().skip(1) {
                 let place = input * STRIDE + unit;
-                changes[place] = rate * deltas[unit] * x + momentum * changes[place];
+                changes[place] = rate * delta * x + momentum * changes[place];
                 weights[place] += changes[place];
             }
         }

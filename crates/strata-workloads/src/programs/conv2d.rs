@@ -48,7 +48,9 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let Shape { rows, cols, passes } = *shape;
     // Grey levels of a camera, scaled to 0..1 as image pipelines do.
     let mut image = scene(&mut Rng::new(seed, "image"), rows, cols);
-    image.iter_mut().for_each(|v| *v = v.round() / 255.0);
+    for level in &mut image {
+        *level = level.round() / 255.0;
+    }
 
     let image_array = gpu.array_of("image", &image)?;
     let result_array = gpu.zeros("result", rows * cols)?;

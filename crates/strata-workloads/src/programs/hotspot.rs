@@ -137,7 +137,9 @@ fn power_map(rng: &mut Rng, rows: usize, cols: usize) -> Vec<f32> {
             row[left..right].fill(density);
         }
     }
-    power.iter_mut().for_each(|p| *p *= full as f32);
+    for cell in &mut power {
+        *cell *= full as f32;
+    }
     power
 }
 

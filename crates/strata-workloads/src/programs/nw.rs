@@ -130,15 +130,11 @@ fn score_table(down: &[usize], across: &[usize]) -> Vec<i32> {
     table
 }
 
-/// The order of residues in the tables below.
-#[cfg(test)]
-const RESIDUES: &str = "ARNDCQEGHILKMFPSTWYV";
-
-/// Share of each residue in UniProtKB/Swiss-Prot, in hundredths of a percent.
+/// Share of each residue in `UniProtKB/Swiss-Prot`, residues in the order A R N D C Q E G H I L K M F P S T W Y V, in hundredths of a percent.
 const FREQUENCIES: [u16; 20] =
     [825, 553, 406, 546, 138, 393, 672, 707, 227, 591, 965, 580, 241, 386, 474, 665, 536, 110, 292, 686];
 
-/// BLOSUM62, the published substitution scores of residues (Henikoff and Henikoff, PNAS 89, 1992).
+/// BLOSUM62, the published substitution scores of residues (Henikoff and Henikoff, PNAS 89, 1992), same order.
 #[rustfmt::skip]
 const BLOSUM62: [[i8; 20]; 20] = [
     [ 4, -1, -2, -2,  0, -1, -1,  0, -2, -1, -1, -1, -1, -2, -1,  1,  0, -3, -2,  0],
@@ -167,16 +163,18 @@ const BLOSUM62: [[i8; 20]; 20] = [
 mod tests {
     use super::*;
 
+    const RESIDUES: &str = "ARNDCQEGHILKMFPSTWYV";
+
     fn spelt(text: &str) -> Vec<usize> {
         text.chars().filter_map(|c| RESIDUES.find(c)).collect()
     }
 
     #[test]
     fn scores_are_symmetric_and_best_on_the_diagonal() {
-        for a in 0..20 {
-            for b in 0..20 {
-                assert_eq!(BLOSUM62[a][b], BLOSUM62[b][a]);
-                assert!(a == b || BLOSUM62[a][b] < BLOSUM62[a][a]);
+        for (a, row) in BLOSUM62.iter().enumerate() {
+            for (b, score) in row.iter().enumerate() {
+                assert_eq!(*score, BLOSUM62[b][a]);
+                assert!(a == b || *score < row[a]);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! PageRank by power iteration.
+//! `PageRank` by power iteration.
 
 use crate::check::{Tolerance, close};
 use crate::gpu::{Gpu, blocks};

@@ -93,19 +93,21 @@ mod tests {
         assert_eq!(cheapest(&wall, 4), [11, 12, 12, 7]);
     }
 
+    /// The cheapest of all paths to a cell, each tried.
+    fn walk(wall: &[i32], cols: usize, row: usize, col: usize) -> i32 {
+        let price = wall[row * cols + col];
+        if row == 0 {
+            return price;
+        }
+        let from = col.saturating_sub(1)..(col + 2).min(cols);
+        price + from.map(|c| walk(wall, cols, row - 1, c)).min().unwrap_or(0)
+    }
+
     #[test]
     fn agrees_with_trying_every_path() {
         let (cols, rows) = (4, 5);
         let mut rng = Rng::new(11, "wall");
         let wall: Vec<i32> = (0..rows * cols).map(|_| rng.below(10) as i32).collect();
-        fn walk(wall: &[i32], cols: usize, row: usize, col: usize) -> i32 {
-            let price = wall[row * cols + col];
-            if row == 0 {
-                return price;
-            }
-            let from = col.saturating_sub(1)..(col + 2).min(cols);
-            price + from.map(|c| walk(wall, cols, row - 1, c)).min().unwrap_or(0)
-        }
         let expected: Vec<i32> = (0..cols).map(|col| walk(&wall, cols, rows - 1, col)).collect();
         assert_eq!(cheapest(&wall, cols), expected);
     }

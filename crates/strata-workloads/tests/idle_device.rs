@@ -1,0 +1,207 @@
+//! Drivers against a device that remembers everything and computes nothing.
+//!
+//! What a driver does is all there is to see here: what it launches, in which shape, on which inputs, and whether its
+//! check notices that no kernel ran. Whether the kernels are right is tested where there is an emulator.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use strata_core::{Addr, Bytes, Dim3};
+use strata_host::{
+    AllocFlags, Allocation, AllocationId, Device, Engine, HostError, KernelShape, Launch, LaunchReport, ModuleId,
+    ParamShape, SymbolAddress,
+};
+use strata_workloads::{Size, Workload, all, find};
+
+/// What the device remembers.
+#[derive(Default)]
+struct Memory {
+    live: BTreeMap<Addr, Vec<u8>>,
+    names: Vec<String>,
+    /// FNV-1a of every byte copied in, in order.
+    copied_in: u64,
+}
+
+#[derive(Default)]
+struct Idle {
+    memory: Rc<RefCell<Memory>>,
+    modules: Vec<String>,
+    next: u64,
+}
+
+impl Idle {
+    /// Calls `f` with the `size` bytes at `start`.
+    fn bytes<R>(&self, start: Addr, size: usize, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, HostError> {
+        let mut memory = self.memory.borrow_mut();
+        let found = memory.live.range_mut(..=start).next_back().and_then(|(base, bytes)| {
+            let offset = (start.0 - base.0) as usize;
+            bytes.get_mut(offset..offset + size)
+        });
+        found.map(f).ok_or_else(|| HostError::Call { call: "copy", reason: format!("{size} bytes at {start}") })
+    }
+}
+
+impl Engine for Idle {
+    fn load_module(&mut self, _name: &str, text: &str) -> Result<ModuleId, HostError> {
+        self.modules.push(text.to_owned());
+        Ok(ModuleId(self.modules.len() as u32 - 1))
+    }
+
+    fn kernel(&self, module: ModuleId, name: &str) -> Result<KernelShape, HostError> {
+        let text = &self.modules[module.0 as usize];
+        let declared = text.split(".visible .entry ").find_map(|entry| entry.strip_prefix(name)?.strip_prefix('('));
+        let declared = declared.ok_or_else(|| HostError::Module(format!("no kernel {name}")))?;
+        let mut end = 0;
+        let lines = declared.lines().map(str::trim).take_while(|line| *line != ")");
+        let params = lines.filter(|line| line.starts_with(".param")).map(|line| {
+            let size = if line.contains(".u64") { 8 } else { 4 };
+            let offset = u32::next_multiple_of(end, size);
+            end = offset + size;
+            ParamShape { offset, size }
+        });
+        Ok(KernelShape { name: name.to_owned(), params: params.collect() })
+    }
+
+    fn symbol(&self, _module: ModuleId, name: &str) -> Result<SymbolAddress, HostError> {
+        Err(HostError::Module(format!("no variable {name}")))
+    }
+
+    fn alloc(&mut self, size: Bytes, flags: AllocFlags, name: &str) -> Result<Allocation, HostError> {
+        self.next += 1 << 32;
+        let start = Addr(self.next);
+        let mut memory = self.memory.borrow_mut();
+        memory.live.insert(start, vec![0; size.0 as usize]);
+        memory.names.push(name.to_owned());
+        Ok(Allocation { id: AllocationId(memory.names.len() as u32), start, size, name: name.to_owned(), flags })
+    }
+
+    fn free(&mut self, start: Addr) -> Result<AllocationId, HostError> {
+        let freed = self.memory.borrow_mut().live.remove(&start);
+        let missing = || HostError::Call { call: "free", reason: format!("{start} is not allocated") };
+        freed.map(|_| AllocationId(0)).ok_or_else(missing)
+    }
+
+    fn write(&mut self, start: Addr, data: &[u8]) -> Result<(), HostError> {
+        self.bytes(start, data.len(), |bytes| bytes.copy_from_slice(data))?;
+        let mut memory = self.memory.borrow_mut();
+        let hash = |h: u64, byte: &u8| (h ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        memory.copied_in = data.iter().fold(memory.copied_in ^ 0xcbf2_9ce4_8422_2325, hash);
+        Ok(())
+    }
+
+    fn read(&self, start: Addr, data: &mut [u8]) -> Result<(), HostError> {
+        self.bytes(start, data.len(), |bytes| data.copy_from_slice(bytes))
+    }
+
+    fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
+        self.bytes(start, size.0 as usize, |bytes| bytes.fill(byte))
+    }
+
+    fn launch(&mut self, _launch: &Launch) -> Result<LaunchReport, HostError> {
+        Ok(LaunchReport::default())
+    }
+}
+
+fn device() -> (Device, Rc<RefCell<Memory>>) {
+    let engine = Idle::default();
+    let memory = Rc::clone(&engine.memory);
+    (Device::new(Box::new(engine)), memory)
+}
+
+#[test]
+fn every_check_notices_that_nothing_was_computed() {
+    for workload in all() {
+        let (mut device, memory) = device();
+        let name = workload.info().name;
+        let outcome = workload.run(Size::Tiny, 1, &mut device).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(!outcome.passed, "{name} passed on a device that computes nothing: {}", outcome.checked);
+        assert!(!device.launches().is_empty());
+        let memory = memory.borrow();
+        assert!(memory.live.is_empty(), "{name} leaks");
+        assert!(memory.names.iter().all(|n| !n.is_empty()));
+    }
+}
+
+#[test]
+fn inputs_come_from_the_seed_alone() {
+    let inputs = |name: &str, seed| {
+        let (mut device, memory) = device();
+        let workload = find(name).expect("it is in the list");
+        workload.run(Size::Tiny, seed, &mut device).expect("an idle device refuses nothing");
+        memory.take().copied_in
+    };
+    for workload in all() {
+        let name = workload.info().name;
+        assert_eq!(inputs(name, 1), inputs(name, 1), "{name}");
+        assert_ne!(inputs(name, 1), inputs(name, 2), "{name}");
+    }
+}
+
+/// Inputs are part of every published result: a change of a generator must be deliberate, and no machine may differ.
+#[test]
+fn inputs_are_those_of_every_machine() {
+    let checksum = |workload: &&dyn Workload| {
+        let (mut device, memory) = device();
+        workload.run(Size::Tiny, 1, &mut device).expect("an idle device refuses nothing");
+        format!("{} {:016x}\n", workload.info().name, memory.take().copied_in)
+    };
+    let listed: String = all().iter().map(checksum).collect();
+    assert_eq!(listed, include_str!("inputs.txt"));
+}
+
+/// Kernel, grid, block, launches.
+struct Shape(&'static str, (u32, u32), (u32, u32), usize);
+
+/// The unified-memory baseline's own benchmark runs.
+const PUBLISHED: [(&str, &[Shape]); 10] = [
+    ("addvectors", &[Shape("add", (4096, 1), (256, 1), 1)]),
+    ("streamtriad", &[Shape("stream_triad", (4096, 1), (256, 1), 1)]),
+    ("2dconv", &[Shape("Convolution2D_kernel", (32, 128), (32, 8), 1)]),
+    ("atax", &[Shape("atax_kernel1", (5, 1), (256, 1), 1), Shape("atax_kernel2", (5, 1), (256, 1), 1)]),
+    ("bicg", &[Shape("bicg_kernel1", (16, 1), (256, 1), 1), Shape("bicg_kernel2", (16, 1), (256, 1), 1)]),
+    ("mvt", &[Shape("mvt_kernel1", (128, 1), (32, 8), 1), Shape("mvt_kernel2", (128, 1), (32, 8), 1)]),
+    ("backprop", &[Shape("layerforward", (1, 8191), (16, 16), 1), Shape("adjust_weights", (1, 8191), (16, 16), 1)]),
+    ("hotspot", &[Shape("calculate_temp", (86, 86), (16, 16), 4)]),
+    ("pathfinder", &[Shape("dynproc_kernel", (212, 1), (256, 1), 20)]),
+    ("srad", &[Shape("srad_cuda_1", (64, 64), (16, 16), 4), Shape("srad_cuda_2", (64, 64), (16, 16), 4)]),
+];
+
+#[test]
+fn paper_sizes_have_the_published_launch_shapes() {
+    for (name, kernels) in PUBLISHED {
+        let (mut device, _) = device();
+        let workload = find(name).expect("it is in the list");
+        workload.run(Size::PaperUvm, 1, &mut device).expect("an idle device refuses nothing");
+        for Shape(kernel, grid, block, times) in kernels {
+            let shape = (*kernel, Dim3::from(*grid), Dim3::from(*block));
+            let same = |(l, _): &&(Launch, LaunchReport)| (l.kernel.as_str(), l.grid, l.block) == shape;
+            assert_eq!(device.launches().iter().filter(same).count(), *times, "{kernel}");
+        }
+        assert_eq!(device.launches().len(), kernels.iter().map(|k| k.3).sum::<usize>(), "{name}");
+    }
+}
+
+#[test]
+fn the_wavefront_of_nw_grows_to_64_tiles_and_shrinks_again() {
+    let (mut device, _) = device();
+    find("nw").expect("it is in the list").run(Size::Paper, 1, &mut device).expect("an idle device refuses nothing");
+    let tiles: Vec<u32> = device.launches().iter().map(|(launch, _)| launch.grid.x).collect();
+    let expected: Vec<u32> = (1..=64).chain((1..64).rev()).collect();
+    assert_eq!(tiles, expected);
+    assert!(device.launches().iter().all(|(launch, _)| launch.block == Dim3::from(16)));
+}
+
+#[test]
+fn a_size_that_a_program_lacks_is_an_error_that_names_those_it_has() {
+    let run = |name, size| {
+        let (mut device, _) = device();
+        find(name).expect("it is in the list").run(size, 1, &mut device).map_err(|e| e.to_string())
+    };
+    assert_eq!(
+        run("saxpy", Size::Paper),
+        Err("run: `saxpy` has no size `paper`; it has tiny, small, medium".to_owned())
+    );
+    // Three papers sized backprop: `paper` alone does not say which. One sized addvectors, and it was not CMD.
+    assert!(run("backprop", Size::Paper).is_err_and(|e| e.contains("paper-cmd, paper-tom, paper-uvm")));
+    assert!(run("addvectors", Size::PaperCmd).is_err());
+}
