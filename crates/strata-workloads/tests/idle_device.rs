@@ -18,7 +18,7 @@ use strata_workloads::{Size, Workload, all, find};
 struct Memory {
     live: BTreeMap<Addr, Vec<u8>>,
     names: Vec<String>,
-    /// FNV-1a of every byte copied in, in order.
+    /// Checksum of everything copied in, in order.
     copied_in: u64,
 }
 
@@ -84,8 +84,10 @@ impl Engine for Idle {
     fn write(&mut self, start: Addr, data: &[u8]) -> Result<(), HostError> {
         self.bytes(start, data.len(), |bytes| bytes.copy_from_slice(data))?;
         let mut memory = self.memory.borrow_mut();
-        let hash = |h: u64, byte: &u8| (h ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-        memory.copied_in = data.iter().fold(memory.copied_in ^ 0xcbf2_9ce4_8422_2325, hash);
+        memory.copied_in = data.chunks(8).fold(memory.copied_in, |hash, chunk| {
+            let word = chunk.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+        });
         Ok(())
     }
 
@@ -204,4 +206,23 @@ fn a_size_that_a_program_lacks_is_an_error_that_names_those_it_has() {
     // Three papers sized backprop: `paper` alone does not say which. One sized addvectors, and it was not CMD.
     assert!(run("backprop", Size::Paper).is_err_and(|e| e.contains("paper-cmd, paper-tom, paper-uvm")));
     assert!(run("addvectors", Size::PaperCmd).is_err());
+}
+
+#[test]
+fn every_folder_is_a_program_and_has_its_files() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads");
+    let entries = std::fs::read_dir(root).expect("the folder of programs");
+    let folders = entries.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let mut listed: Vec<&str> = all().iter().map(|workload| workload.info().name).collect();
+    listed.sort_unstable();
+    assert_eq!(names, listed);
+    let index = std::fs::read_to_string(format!("{root}/README.md")).expect("the list of programs");
+    for name in listed {
+        for file in [format!("{name}.cu"), "README.md".to_owned()] {
+            assert!(std::fs::exists(format!("{root}/{name}/{file}")).is_ok_and(|there| there), "{name}/{file}");
+        }
+        assert!(index.contains(&format!("[{name}]({name})")), "{name} is not in workloads/README.md");
+    }
 }
