@@ -24,9 +24,13 @@ mod cfg;
 mod dominators;
 mod graph;
 mod liveness;
+mod loops;
+mod reconvergence;
 #[cfg(test)]
 mod testing;
 
 pub use cfg::{Block, BlockId, CallsEndBlocks, Cfg};
 pub use dominators::DominatorTree;
 pub use liveness::{LiveCursor, Liveness, RegisterSet};
+pub use loops::{IrreducibleRegion, Loop, LoopForest, LoopId};
+pub use reconvergence::Reconvergence;
