@@ -108,8 +108,8 @@ impl LoopForest {
 
     /// True if `inner` is `outer` or inside it. Constant time.
     pub fn encloses(&self, outer: LoopId, inner: LoopId) -> bool {
-        // An inner loop is never empty, so its slice begins inside that of any loop around it.
-        self.get(outer).depth <= self.get(inner).depth && self.get(outer).body.contains(&self.get(inner).body.start)
+        // A slice begins with blocks of its own loop, the header at least: no two slices begin at one place.
+        self.get(outer).body.contains(&self.get(inner).body.start)
     }
 
     /// The edges that leave a loop; the target is [`Cfg::exit`] where the function is left.

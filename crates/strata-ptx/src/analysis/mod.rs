@@ -25,6 +25,7 @@ mod dominators;
 mod graph;
 mod liveness;
 mod loops;
+mod packing;
 mod reconvergence;
 #[cfg(test)]
 mod testing;
@@ -33,4 +34,5 @@ pub use cfg::{Block, BlockId, CallsEndBlocks, Cfg};
 pub use dominators::DominatorTree;
 pub use liveness::{LiveCursor, Liveness, RegisterSet};
 pub use loops::{IrreducibleRegion, Loop, LoopForest, LoopId};
+pub use packing::{Clash, Packing, SlotRef, keeps_sources};
 pub use reconvergence::Reconvergence;
