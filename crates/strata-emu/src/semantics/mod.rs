@@ -20,4 +20,7 @@
 )]
 
 pub mod bits;
+pub mod float;
 pub mod int;
+#[cfg(test)]
+mod reference;
