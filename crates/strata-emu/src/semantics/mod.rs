@@ -24,3 +24,4 @@ pub mod float;
 pub mod int;
 #[cfg(test)]
 mod reference;
+pub mod rounding;
