@@ -19,8 +19,10 @@
     reason = "the functions must inline into loops compiled for a wider instruction set than the crate's baseline"
 )]
 
+pub mod approx;
 pub mod bits;
 pub mod float;
+pub mod half;
 pub mod int;
 #[cfg(test)]
 mod reference;
