@@ -21,6 +21,7 @@
 
 pub mod approx;
 pub mod bits;
+pub mod convert;
 pub mod float;
 pub mod half;
 pub mod int;

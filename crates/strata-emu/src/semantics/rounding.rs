@@ -45,7 +45,7 @@ impl Rounding {
 /// `value`, which is an exact result rounded to nearest, moved to the odd neighbour that encloses the exact result.
 /// Only the sign of `error` (exact minus `value`) matters; an error of zero or NaN means there is nothing to move.
 #[inline(always)]
-fn to_odd_f64(value: f64, error: f64) -> f64 {
+pub(crate) fn to_odd_f64(value: f64, error: f64) -> f64 {
     let bits = value.to_bits();
     let inexact = (error > 0.0) | (error < 0.0);
     let outward = (error > 0.0) == (value > 0.0);
@@ -176,7 +176,7 @@ const SAFE: std::ops::Range<f64> = 1e-280..1e300;
 
 /// The neighbour of `nearest` that `rounding` asks for, given the sign of the error (exact minus nearest).
 #[inline(always)]
-fn step_f64(nearest: f64, error: f64, rounding: Rounding) -> f64 {
+pub(crate) fn step_f64(nearest: f64, error: f64, rounding: Rounding) -> f64 {
     match rounding {
         Rounding::Zero if nearest > 0.0 && error < 0.0 => nearest.next_down(),
         Rounding::Zero if nearest < 0.0 && error > 0.0 => nearest.next_up(),
