@@ -4,8 +4,8 @@
 //! vector instructions and served by one copy. Everything else goes lane by lane. Bounds are checked against the
 //! allocation that the same static instruction touched last; only when that fails is the allocation table asked.
 //!
-//! Operands: `a` address, `imm` offset, `q` elements of the vector, `aux` index of the touched range, and the data in
-//! `d, b, c, e`.
+//! Operands: `a` address, `imm` offset, `q` elements of the vector, `aux` index of the touched range, the data in
+//! `d, b, c, e`; `p` is 1 for an address relative to the frame, `r` is 1 for an access that synchronises.
 
 use crate::exec::{Exec, Flow, Inst, Slot, UNIT_BYTES};
 use crate::fault::Cause;
@@ -526,7 +526,8 @@ pub(crate) unsafe fn load<const SPACE: u8, const WIDE: bool, E: Element<D>, D: L
 where
     u64: Widen<E>,
 {
-    // SAFETY: passed on to the caller of an `OpFn`.
+    x.synchronised |= i.r != 0;
+    // SAFETY: passed on to the caller of an `OpFn`; see there.
     unsafe {
         let addr = addresses::<WIDE>(x, i);
         match SPACE {
@@ -551,7 +552,8 @@ pub(crate) unsafe fn store<const SPACE: u8, const WIDE: bool, E: Element<D>, D: 
 where
     u64: Widen<E>,
 {
-    // SAFETY: passed on to the caller of an `OpFn`.
+    x.synchronised |= i.r != 0;
+    // SAFETY: passed on to the caller of an `OpFn`; see there.
     unsafe {
         let addr = addresses::<WIDE>(x, i);
         match SPACE {
@@ -591,4 +593,48 @@ pub(crate) fn lane_pointer<const SPACE: u8>(
     } else {
         explain::<GLOBAL>(x, i, 1 << lane, &addr, width)
     })
+}
+
+/// `cp.async`: `q` bytes from global (`a`, `imm`) to shared memory (`b`, plus the constant in `e`); only the first `c`
+/// bytes are read, the rest is zero.
+pub(crate) unsafe fn copy_async<const WIDE: bool>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    // SAFETY: decoding gave slots of these sizes.
+    let (from, to, sizes) = unsafe {
+        let offset = read_lanes::<u64>(x, i.e)[0];
+        let to: [u64; LANES] = if WIDE {
+            read_lanes::<u64>(x, i.b).map(|a| a.wrapping_add(offset))
+        } else {
+            read_lanes::<u32>(x, i.b).map(|a| u64::from(a.wrapping_add(offset as u32)))
+        };
+        (addresses::<true>(x, i), to, read_lanes::<u32>(x, i.c))
+    };
+    let width = u64::from(i.q);
+    for lane in (0..LANES).filter(|l| m >> l & 1 != 0) {
+        let target = match lane_pointer::<SHARED>(x, i, lane, to[lane], width) {
+            Ok(target) => target,
+            Err(flow) => return flow,
+        };
+        let read = u64::from(sizes[lane]).min(width) as usize;
+        // SAFETY: both ranges were checked by `lane_pointer`; shared and global memory do not overlap.
+        unsafe {
+            std::ptr::write_bytes(target, 0, width as usize);
+            if read > 0 {
+                match lane_pointer::<GLOBAL>(x, i, lane, from[lane], width) {
+                    Ok(source) => std::ptr::copy_nonoverlapping(source, target, read),
+                    Err(flow) => return flow,
+                }
+            }
+        }
+        x.bytes_read += read as u64;
+    }
+    report(x, Space::Global, m, &from);
+    Flow::Next
+}
+
+/// `prefetch`: nothing happens but the access itself, for whoever listens.
+pub(crate) unsafe fn prefetch(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    // SAFETY: decoding gave a 64-bit address.
+    let addr = unsafe { addresses::<true>(x, i) };
+    report(x, Space::Global, m, &addr);
+    Flow::Next
 }
