@@ -208,7 +208,7 @@ mod tests {
     /// Finite f32 values of `low..high`, densely and evenly over the representations.
     fn samples(low: f32, high: f32) -> impl Iterator<Item = f32> {
         let (a, b) = (low.to_bits(), high.to_bits());
-        let step = ((b - a) / 400_000).max(1) as usize;
+        let step = ((b - a) / 200_000).max(1) as usize;
         (a..=b).step_by(step).map(f32::from_bits)
     }
 
