@@ -357,6 +357,13 @@ pub fn f32_to_tf32(value: f32, rounding: Rounding, relu: bool) -> f32 {
     if value.is_nan() { f32::CANONICAL_NAN } else { rounded }
 }
 
+/// `.satfinite` of a tf32 conversion: infinities become the greatest tf32 number of their sign.
+#[inline(always)]
+pub fn satfinite_tf32(value: f32) -> f32 {
+    const GREATEST: f32 = f32::from_bits(0x7f7f_ffff & !TF32_DROPPED);
+    if value.is_infinite() { GREATEST.copysign(value) } else { value }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -549,5 +556,7 @@ mod tests {
         assert_eq!(f32_to_half::<F16>(6e-8, Rounding::Nearest, HalfMode { ftz: true, ..HalfMode::PLAIN }), 1);
         assert_eq!(f32_to_tf32_rna(f32::NEG_INFINITY), f32::NEG_INFINITY);
         assert_eq!(f32_to_tf32(f32::NAN, Rounding::Zero, true).to_bits(), 0x7fff_ffff);
+        assert_eq!(satfinite_tf32(f32_to_tf32_rna(-f32::MAX)).to_bits(), 0xff7f_e000);
+        assert_eq!(satfinite_tf32(2.0), 2.0);
     }
 }
