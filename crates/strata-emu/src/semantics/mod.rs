@@ -9,7 +9,8 @@
 //! * **No input panics.** Division by zero, shifts beyond the width and conversions out of range all have a value.
 //! * **NaN results are canonical.** A NaN *produced* by f32 arithmetic is `0x7fffffff`, by f16 and bf16 arithmetic
 //!   `0x7fff` (PTX ISA, "canonical NaN"). PTX leaves the payload of an f64 NaN to the machine; here it is
-//!   `0x7ff8000000000000` (the coarse `.approx.ftz.f64` functions have their own, in the manual). Moves, `abs`, `neg` and `copysign` only touch the sign bit.
+//!   `0x7ff8000000000000` (the coarse `.approx.ftz.f64` functions have their own, in the manual). Moves,
+//!   `abs`, `neg` and `copysign` only touch the sign bit.
 //!
 //! Floating-point registers are passed as `f32`/`f64`, half-precision ones as their bits (`u16`, or `u32` for a packed
 //! pair with element 0 in the low half).
