@@ -34,7 +34,7 @@ fn exp2_finite(x: f32) -> f32 {
     power * scale(half) * scale(n - half)
 }
 
-/// `ex2.approx.f32`: relative error below 2^-22.5.
+/// `ex2.approx.f32`: at most 2 ulp (here: relative error below 2^-22.5).
 #[inline(always)]
 pub fn ex2_f32(x: f32, ftz: bool) -> f32 {
     let x = x.flush(ftz);
@@ -44,7 +44,7 @@ pub fn ex2_f32(x: f32, ftz: bool) -> f32 {
     (if x.is_nan() { x } else { power }).finish(flushing(ftz))
 }
 
-/// `lg2.approx.f32`: absolute error below 2^-22.6 on (0.5, 2), relative error below 2^-22 elsewhere.
+/// `lg2.approx.f32`: absolute error below 2^-22 on (0.5, 2) (here: 2^-22.6), relative error below 2^-22 elsewhere.
 #[inline(always)]
 pub fn lg2_f32(x: f32, ftz: bool) -> f32 {
     const SQRT_HALF: u32 = 0x3f35_04f3;
@@ -172,6 +172,9 @@ pub fn rsqrt_f64(x: f64) -> f64 {
     (1.0 / x.sqrt()).finish(FloatMode::PLAIN)
 }
 
+/// What the coarse approximations make of NaN (PTX ISA 9.7.3.14 and 9.7.3.17).
+const COARSE_NAN: f64 = f64::from_bits(0x7fff_ffff_0000_0000);
+
 /// The part of an f64 that the coarse approximations read: its high word, subnormals as zero.
 #[inline(always)]
 fn high_word(x: f64) -> f64 {
@@ -183,8 +186,8 @@ fn high_word(x: f64) -> f64 {
 /// An f64 as the coarse approximations deliver it: 20 fraction bits, low word zero.
 #[inline(always)]
 fn coarse(x: f64) -> f64 {
-    let x = x.finish(FloatMode::FTZ);
-    f64::from_bits(x.to_bits().wrapping_add(0x8000_0000) & 0xffff_ffff_0000_0000)
+    let rounded = f64::from_bits(x.flush(true).to_bits().wrapping_add(0x8000_0000) & 0xffff_ffff_0000_0000);
+    if x.is_nan() { COARSE_NAN } else { rounded }
 }
 
 /// `rcp.approx.ftz.f64`: reads and writes only the high word.
@@ -208,7 +211,7 @@ mod tests {
     /// Finite f32 values of `low..high`, densely and evenly over the representations.
     fn samples(low: f32, high: f32) -> impl Iterator<Item = f32> {
         let (a, b) = (low.to_bits(), high.to_bits());
-        let step = ((b - a) / 400_000).max(1) as usize;
+        let step = ((b - a) / 200_000).max(1) as usize;
         (a..=b).step_by(step).map(f32::from_bits)
     }
 
@@ -345,9 +348,9 @@ mod tests {
         assert_eq!(high(1e-310), f64::INFINITY.to_bits());
         assert_eq!(high(f64::NEG_INFINITY), (-0.0f64).to_bits());
         assert_eq!(high(f64::MAX), 0);
-        assert_eq!(high(f64::from_bits(0x7ff0_0000_0000_0001)), f64::CANONICAL_NAN.to_bits());
+        assert_eq!(high(f64::from_bits(0x7ff0_0000_0000_0001)), 0x7fff_ffff_0000_0000);
         assert_eq!(rsqrt_ftz_f64(-1e-310), f64::NEG_INFINITY);
-        assert_eq!(rsqrt_ftz_f64(-1.0).to_bits(), f64::CANONICAL_NAN.to_bits());
+        assert_eq!(rsqrt_ftz_f64(-1.0).to_bits(), 0x7fff_ffff_0000_0000);
         assert_eq!(rsqrt_f64(4.0), 0.5);
     }
 }

@@ -117,27 +117,58 @@ macro_rules! integral {
 integral!(f32);
 integral!(f64);
 
-/// The saturating truncation of `$value` to the integer type `$to`, extended to 64 bits; NaN gives zero.
+/// Truncation to an integer type, clamped to its range; NaN gives zero.
+///
+/// The standard library's saturating casts say the same for 32 bits, but a loop of them does not vectorise.
+trait Truncate {
+    fn truncate_s32(self) -> i32;
+    fn truncate_u32(self) -> u32;
+    fn truncate(self, to: IntType) -> u64;
+}
+
 macro_rules! truncate {
-    ($value:expr, $to:expr) => {
-        match $to {
-            IntType::U8 => $value as u8 as u64,
-            IntType::S8 => $value as i8 as u64,
-            IntType::U16 => $value as u16 as u64,
-            IntType::S16 => $value as i16 as u64,
-            IntType::U32 => $value as u32 as u64,
-            IntType::S32 => $value as i32 as u64,
-            IntType::U64 => $value as u64,
-            IntType::S64 => $value as i64 as u64,
+    ($type:ident) => {
+        impl Truncate for $type {
+            #[inline(always)]
+            fn truncate_s32(self) -> i32 {
+                const LIMIT: $type = 2147483648.0;
+                let low = if self >= -LIMIT { self } else { -LIMIT };
+                let inside = if low < LIMIT { low } else { 0.0 };
+                // SAFETY: the comparisons, which NaN fails, leave a value of [-2^31, 2^31).
+                let integer = unsafe { inside.to_int_unchecked::<i32>() };
+                let clamped = if self >= LIMIT { i32::MAX } else { integer };
+                if self.is_nan() { 0 } else { clamped }
+            }
+            #[inline(always)]
+            fn truncate_u32(self) -> u32 {
+                const LIMIT: $type = 4294967296.0;
+                let low = if self > 0.0 { self } else { 0.0 };
+                let inside = if low < LIMIT { low } else { 0.0 };
+                // SAFETY: the comparisons, which NaN fails, leave a value of [0, 2^32).
+                let integer = unsafe { inside.to_int_unchecked::<u32>() };
+                if self >= LIMIT { u32::MAX } else { integer }
+            }
+            #[inline(always)]
+            fn truncate(self, to: IntType) -> u64 {
+                match to {
+                    IntType::U32 => self.truncate_u32() as u64,
+                    IntType::U64 => self as u64,
+                    IntType::S64 => self as i64 as u64,
+                    // Clamping to s32 first changes nothing for the types within it.
+                    _ => int_to_int(self.truncate_s32() as u64, IntType::S32, to, true),
+                }
+            }
         }
     };
 }
 
-/// The f32 that `.rXi` makes of `$value`; truncation is left to the conversion itself.
-macro_rules! integral_for_int {
-    ($value:expr, $rounding:expr) => {
-        if $rounding == Rounding::Zero { $value } else { $value.integral($rounding) }
-    };
+truncate!(f32);
+truncate!(f64);
+
+/// The integer that `rounding` chooses, except for `.rzi`, which the truncation that follows does anyway.
+#[inline(always)]
+fn rounded_before_truncation<F: Integral>(value: F, rounding: Rounding) -> F {
+    if rounding == Rounding::Zero { value } else { value.integral(rounding) }
 }
 
 /// `cvt.rXi.int.f32`: clamped to the range of the destination.
@@ -147,16 +178,15 @@ macro_rules! integral_for_int {
 /// `.s64`/`.u64`, otherwise `1 << (BitWidth(dst) - 1)`.
 #[inline(always)]
 pub fn f32_to_int(value: f32, to: IntType, rounding: Rounding, ftz: bool) -> u64 {
-    let rounded = integral_for_int!(value.flush(ftz), rounding);
-    let result = truncate!(rounded, to);
+    let value = value.flush(ftz);
+    let result = rounded_before_truncation(value, rounding).truncate(to);
     if (to.bits() == 64) & value.is_nan() { to.top_bit() } else { result }
 }
 
 /// `cvt.rXi.int.f64`: clamped to the range of the destination; NaN gives the top bit alone (see [`f32_to_int`]).
 #[inline(always)]
 pub fn f64_to_int(value: f64, to: IntType, rounding: Rounding) -> u64 {
-    let rounded = integral_for_int!(value, rounding);
-    let result = truncate!(rounded, to);
+    let result = rounded_before_truncation(value, rounding).truncate(to);
     if value.is_nan() { to.top_bit() } else { result }
 }
 
@@ -325,6 +355,13 @@ pub fn f32_to_tf32(value: f32, rounding: Rounding, relu: bool) -> f32 {
     let rounded = if value.is_infinite() { value } else { rounded };
     let rounded = if relu & rounded.is_sign_negative() { 0.0 } else { rounded };
     if value.is_nan() { f32::CANONICAL_NAN } else { rounded }
+}
+
+/// `.satfinite` of a tf32 conversion: infinities become the greatest tf32 number of their sign.
+#[inline(always)]
+pub fn satfinite_tf32(value: f32) -> f32 {
+    const GREATEST: f32 = f32::from_bits(0x7f7f_ffff & !TF32_DROPPED);
+    if value.is_infinite() { GREATEST.copysign(value) } else { value }
 }
 
 #[cfg(test)]
@@ -519,5 +556,7 @@ mod tests {
         assert_eq!(f32_to_half::<F16>(6e-8, Rounding::Nearest, HalfMode { ftz: true, ..HalfMode::PLAIN }), 1);
         assert_eq!(f32_to_tf32_rna(f32::NEG_INFINITY), f32::NEG_INFINITY);
         assert_eq!(f32_to_tf32(f32::NAN, Rounding::Zero, true).to_bits(), 0x7fff_ffff);
+        assert_eq!(satfinite_tf32(f32_to_tf32_rna(-f32::MAX)).to_bits(), 0xff7f_e000);
+        assert_eq!(satfinite_tf32(2.0), 2.0);
     }
 }

@@ -1,12 +1,12 @@
 //! f16 and bf16 arithmetic, single and packed (PTX ISA 9.7.4).
 //!
-//! Values are bit patterns. Operands widen exactly to f32 or f64, where sums of two and products are exact or at least
-//! more than twice as precise, and the result is rounded once to the half format; the fused multiply-add keeps the
-//! remainder of its sum by rounding to odd (see [`super::rounding`]).
+//! Values are bit patterns. Operands widen exactly to f32 (or f64), where sums are more than twice as precise and
+//! products exact, and the result is rounded to the half format; the fused multiply-add keeps the remainder of its sum
+//! by rounding to odd (see [`super::rounding`]).
 
 use super::approx;
 use super::float::{Float, FloatCompare, MinMaxMode};
-use super::rounding::{Rounding, narrow_to_odd, sum_to_odd};
+use super::rounding::{Rounding, narrow_to_odd, sum_error_f32, sum_to_odd, to_odd_f32};
 
 /// The modifiers of half-precision arithmetic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -40,6 +40,10 @@ pub trait HalfFormat {
     fn widen(bits: u16) -> f32;
     /// The value rounded to nearest even; NaN becomes canonical.
     fn narrow(value: f32) -> u16;
+    /// `a * b + c` of three widened values, rounded to odd.
+    fn fused(a: f32, b: f32, c: f32) -> f32;
+    /// `a * b` of two widened values, rounded to odd.
+    fn product(a: f32, b: f32) -> f32;
 }
 
 /// The IEEE half-precision format: 5 exponent and 10 fraction bits.
@@ -56,10 +60,12 @@ impl HalfFormat for F16 {
 
     #[inline(always)]
     fn widen(bits: u16) -> f32 {
-        // Multiplying by 2^112 moves the exponent from f16's bias to f32's, subnormals included.
-        const REBIAS: f32 = f32::from_bits((127 + 112) << 23);
+        // A subnormal is the fraction of the number just above f16's smallest normal, less that number.
+        const SMALLEST_NORMAL: u32 = (127 - 14) << 23;
         let magnitude = (bits & !SIGN) as u32;
-        let finite = (f32::from_bits(magnitude << 13) * REBIAS).to_bits();
+        let normal = (magnitude << 13) + (112 << 23);
+        let subnormal = f32::from_bits((magnitude << 13) + SMALLEST_NORMAL) - f32::from_bits(SMALLEST_NORMAL);
+        let finite = if magnitude < 0x400 { subnormal.to_bits() } else { normal };
         let special = (magnitude << 13) | 0x7f80_0000;
         let magnitude = if magnitude >= Self::INFINITY as u32 { special } else { finite };
         f32::from_bits(magnitude | (((bits & SIGN) as u32) << 16))
@@ -79,6 +85,20 @@ impl HalfFormat for F16 {
         let half = if magnitude < SMALLEST_NORMAL { subnormal } else { normal };
         if value.is_nan() { CANONICAL_NAN } else { (sign | half) as u16 }
     }
+
+    // A product of two f16 numbers has 22 bits and no exponent that f32 lacks: it is exact.
+
+    #[inline(always)]
+    fn fused(a: f32, b: f32, c: f32) -> f32 {
+        let product = a * b;
+        let sum = product + c;
+        to_odd_f32(sum, sum_error_f32(product, c, sum))
+    }
+
+    #[inline(always)]
+    fn product(a: f32, b: f32) -> f32 {
+        a * b
+    }
 }
 
 impl HalfFormat for Bf16 {
@@ -95,6 +115,18 @@ impl HalfFormat for Bf16 {
         let bits = value.to_bits();
         let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
         if value.is_nan() { CANONICAL_NAN } else { rounded as u16 }
+    }
+
+    // A product of two bf16 numbers can be smaller than any f32; in f64 it is exact.
+
+    #[inline(always)]
+    fn fused(a: f32, b: f32, c: f32) -> f32 {
+        narrow_to_odd(sum_to_odd(a as f64 * b as f64, c as f64, Rounding::Nearest))
+    }
+
+    #[inline(always)]
+    fn product(a: f32, b: f32) -> f32 {
+        narrow_to_odd(a as f64 * b as f64)
     }
 }
 
@@ -143,6 +175,12 @@ pub fn finish<H: HalfFormat>(bits: u16, mode: HalfMode) -> u16 {
     }
 }
 
+/// `.satfinite` of a conversion: infinities become the greatest number of their sign.
+#[inline(always)]
+pub fn satfinite<H: HalfFormat>(bits: u16) -> u16 {
+    if bits & !SIGN == H::INFINITY { bits - 1 } else { bits }
+}
+
 /// `add`.
 #[inline(always)]
 pub fn add<H: HalfFormat>(a: u16, b: u16, mode: HalfMode) -> u16 {
@@ -161,16 +199,14 @@ pub fn sub<H: HalfFormat>(a: u16, b: u16, mode: HalfMode) -> u16 {
 #[inline(always)]
 pub fn mul<H: HalfFormat>(a: u16, b: u16, mode: HalfMode) -> u16 {
     let (a, b) = (H::widen(flush::<H>(a, mode.ftz)), H::widen(flush::<H>(b, mode.ftz)));
-    // Exact in f64. In f32 the product of two small bf16 numbers would be rounded before its time.
-    finish::<H>(H::narrow(narrow_to_odd(a as f64 * b as f64)), mode)
+    finish::<H>(H::narrow(H::product(a, b)), mode)
 }
 
 /// `fma`: one rounding.
 #[inline(always)]
 pub fn fma<H: HalfFormat>(a: u16, b: u16, c: u16, mode: HalfMode) -> u16 {
-    let widen = |bits| H::widen(flush::<H>(bits, mode.ftz)) as f64;
-    let sum = sum_to_odd(widen(a) * widen(b), widen(c), Rounding::Nearest);
-    finish::<H>(H::narrow(narrow_to_odd(sum)), mode)
+    let widen = |bits| H::widen(flush::<H>(bits, mode.ftz));
+    finish::<H>(H::narrow(H::fused(widen(a), widen(b), widen(c))), mode)
 }
 
 /// `neg`: flips the sign bit, of NaN too.
@@ -220,20 +256,24 @@ pub fn tanh<H: HalfFormat>(a: u16) -> u16 {
 /// Applies `f` to both halves of a packed register.
 #[inline(always)]
 pub fn pair1(a: u32, f: impl Fn(u16) -> u16) -> u32 {
-    f(a as u16) as u32 | ((f((a >> 16) as u16) as u32) << 16)
+    pair3(a, 0, 0, |a, _, _| f(a))
 }
 
 /// Applies `f` to both halves of two packed registers.
 #[inline(always)]
 pub fn pair2(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
-    f(a as u16, b as u16) as u32 | ((f((a >> 16) as u16, (b >> 16) as u16) as u32) << 16)
+    pair3(a, b, 0, |a, b, _| f(a, b))
 }
 
 /// Applies `f` to both halves of three packed registers.
 #[inline(always)]
 pub fn pair3(a: u32, b: u32, c: u32, f: impl Fn(u16, u16, u16) -> u16) -> u32 {
-    let high = f((a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16);
-    f(a as u16, b as u16, c as u16) as u32 | ((high as u32) << 16)
+    let mut packed = 0;
+    // A loop, because a closure with a single call site is always inlined.
+    for shift in [0, 16] {
+        packed |= (f((a >> shift) as u16, (b >> shift) as u16, (c >> shift) as u16) as u32) << shift;
+    }
+    packed
 }
 
 #[cfg(test)]
@@ -356,7 +396,9 @@ mod tests {
 
     #[test]
     fn narrowing_edge_values_matches_soft_float() {
-        F32_EDGES.iter().for_each(|&value| check_narrow(value));
+        for &value in F32_EDGES {
+            check_narrow(value);
+        }
     }
 
     #[test]
@@ -437,6 +479,12 @@ mod tests {
         assert_eq!(max::<F16>(3, SIGN, ftz), 0);
         assert!(compare::<F16>(3, 0, FloatCompare::Eq, true));
         assert!(!compare::<F16>(3, 0, FloatCompare::Eq, false));
+    }
+
+    #[test]
+    fn satfinite_only_moves_infinities() {
+        assert_eq!([0x7c00, 0xfc00, 0x7bff, 0x7fff].map(satfinite::<F16>), [0x7bff, 0xfbff, 0x7bff, 0x7fff]);
+        assert_eq!([0x7f80, 0xff80, 0x0001].map(satfinite::<Bf16>), [0x7f7f, 0xff7f, 0x0001]);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub trait Integer: Copy + Ord {
 }
 
 macro_rules! integer {
-    ($($type:ident, $wide:ident, $absolute:expr;)*) => {$(
+    ($($type:ident, $wide:ident, $absolute:expr, $divide:expr;)*) => {$(
         impl Integer for $type {
             type Wide = $wide;
 
@@ -67,11 +67,12 @@ macro_rules! integer {
             }
             #[inline(always)]
             fn divide(self, b: Self) -> Self {
-                if b == 0 { !0 } else { self.wrapping_div(b) }
+                let divide: fn($type, $type) -> $type = $divide;
+                divide(self, b)
             }
             #[inline(always)]
             fn remainder(self, b: Self) -> Self {
-                if b == 0 { !0 } else { self.wrapping_rem(b) }
+                if b == 0 { !0 } else { self.wrapping_sub(self.divide(b).wrapping_mul(b)) }
             }
             #[inline(always)]
             fn absolute(self) -> Self {
@@ -99,12 +100,38 @@ macro_rules! integer {
 }
 
 integer! {
-    u16, u32, |a| a;
-    i16, i32, i16::wrapping_abs;
-    u32, u64, |a| a;
-    i32, i64, i32::wrapping_abs;
-    u64, u128, |a| a;
-    i64, i128, i64::wrapping_abs;
+    u16, u32, |a| a, |a, b| divide_u32(a as u32, b as u32) as u16;
+    i16, i32, i16::wrapping_abs, |a, b| divide_s32(a as i32, b as i32) as i16;
+    u32, u64, |a| a, divide_u32;
+    i32, i64, i32::wrapping_abs, divide_s32;
+    u64, u128, |a| a, |a, b| a.checked_div(b).unwrap_or(!0);
+    i64, i128, i64::wrapping_abs, |a, b| if b == 0 { !0 } else { a.wrapping_div(b) };
+}
+
+// Vector units divide no integers, but the f64 quotient of 32-bit integers truncates to the integer quotient: an exact
+// quotient a/b that is no integer lies at least 1/b from the next one, and rounding moves it by at most a/b * 2^-53,
+// which is less because a < 2^53.
+
+/// `div.u32`, as the trait defines it.
+#[inline(always)]
+fn divide_u32(a: u32, b: u32) -> u32 {
+    // Only a divisor of at least two keeps the quotient in the range of s32, to which vector units convert.
+    let quotient = a as f64 / b.max(2) as f64;
+    // SAFETY: the quotient is in [0, 2^31).
+    let quotient = unsafe { quotient.to_int_unchecked::<i32>() } as u32;
+    let quotient = if b == 1 { a } else { quotient };
+    if b == 0 { !0 } else { quotient }
+}
+
+/// `div.s32`, as the trait defines it.
+#[inline(always)]
+fn divide_s32(a: i32, b: i32) -> i32 {
+    let divisor = if (b == 0) | (b == -1) { 1 } else { b };
+    let quotient = a as f64 / divisor as f64;
+    // SAFETY: the divisor is neither zero nor -1, so the quotient is in [-2^31, 2^31).
+    let quotient = unsafe { quotient.to_int_unchecked::<i32>() };
+    let quotient = if b == -1 { a.wrapping_neg() } else { quotient };
+    if b == 0 { !0 } else { quotient }
 }
 
 /// `add.sat.s32`: clamped to the range of `s32`.
@@ -339,7 +366,10 @@ mod tests {
         ($name:ident, $type:ident, $wide:ident) => {
             proptest! {
                 #[test]
-                fn $name(a: $type, b: $type, c: $type, w: $wide) {
+                fn $name(a: $type, b: $type, c: $type, w: $wide, down in 0..$type::BITS, near in -1i8..=1) {
+                    // Divisors of every size, and dividends at a multiple of them, where a quotient is decided.
+                    let b = b >> down;
+                    let a = if w & 1 == 0 { b.wrapping_mul(c).wrapping_add(near as $type) } else { a };
                     let bits = $type::BITS;
                     let (x, y, z) = (a as i128, b as i128, c as i128);
                     let product = x.wrapping_mul(y);
@@ -356,7 +386,7 @@ mod tests {
                         prop_assert_eq!(a.divide(b), (x / y) as $type);
                         prop_assert_eq!(a.remainder(b), (x % y) as $type);
                     }
-                    prop_assert_eq!(a.absolute(), x.abs() as $type);
+                    prop_assert_eq!(a.absolute(), x.unsigned_abs() as $type);
                     prop_assert_eq!(a.negate(), (-x) as $type);
                     prop_assert_eq!(a.sad(b, c), (z + (x - y).abs()) as $type);
                     prop_assert_eq!(a.cnot(), (a == 0) as $type);
@@ -384,8 +414,8 @@ mod tests {
         #[test]
         fn u64_products_agree_with_the_schoolbook(a: u64, b: u64, c: u64) {
             let (al, ah, bl, bh) = (a & 0xffff_ffff, a >> 32, b & 0xffff_ffff, b >> 32);
-            let middle = (al * bl >> 32) + (ah * bl & 0xffff_ffff) + (al * bh & 0xffff_ffff);
-            let high = ah * bh + (ah * bl >> 32) + (al * bh >> 32) + (middle >> 32);
+            let middle = ((al * bl) >> 32) + ((ah * bl) & 0xffff_ffff) + ((al * bh) & 0xffff_ffff);
+            let high = ah * bh + ((ah * bl) >> 32) + ((al * bh) >> 32) + (middle >> 32);
             prop_assert_eq!(a.mul_hi(b), high);
             prop_assert_eq!(a.mad_hi(b, c), high.wrapping_add(c));
         }

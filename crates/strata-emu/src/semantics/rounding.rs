@@ -42,29 +42,36 @@ impl Rounding {
     }
 }
 
-/// `value`, which is an exact result rounded to nearest, moved to the odd neighbour that encloses the exact result.
-/// Only the sign of `error` (exact minus `value`) matters; an error of zero or NaN means there is nothing to move.
-#[inline(always)]
-pub(crate) fn to_odd_f64(value: f64, error: f64) -> f64 {
-    let bits = value.to_bits();
-    let inexact = (error > 0.0) | (error < 0.0);
-    let outward = (error > 0.0) == (value > 0.0);
-    let neighbour = if outward { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
-    f64::from_bits(if inexact & (bits & 1 == 0) { neighbour } else { bits })
+macro_rules! odd_rounding {
+    ($type:ident, $to_odd:ident, $sum_error:ident) => {
+        /// `value`, which is an exact result rounded to nearest, moved to the odd neighbour that encloses the exact
+        /// result. Only the sign of `error` (exact minus `value`) matters; zero or NaN means that nothing moves.
+        #[inline(always)]
+        pub(crate) fn $to_odd(value: $type, error: $type) -> $type {
+            let bits = value.to_bits();
+            let inexact = (error > 0.0) | (error < 0.0);
+            let outward = (error > 0.0) == (value > 0.0);
+            let neighbour = if outward { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+            $type::from_bits(if inexact & (bits & 1 == 0) { neighbour } else { bits })
+        }
+
+        /// The rounding error of `sum == a + b` (Knuth's two-sum); NaN if anything is infinite.
+        #[inline(always)]
+        pub(crate) fn $sum_error(a: $type, b: $type, sum: $type) -> $type {
+            let b_part = sum - a;
+            (a - (sum - b_part)) + (b - b_part)
+        }
+    };
 }
 
-/// The rounding error of `sum == a + b` (Knuth's two-sum); NaN if anything is infinite.
-#[inline(always)]
-fn sum_error(a: f64, b: f64, sum: f64) -> f64 {
-    let b_part = sum - a;
-    (a - (sum - b_part)) + (b - b_part)
-}
+odd_rounding!(f32, to_odd_f32, sum_error_f32);
+odd_rounding!(f64, to_odd_f64, sum_error_f64);
 
 /// `a + b` rounded to odd. Exact zero sums get the sign of `rounding`: x - x is -0 only when rounding down.
 #[inline(always)]
 pub(crate) fn sum_to_odd(a: f64, b: f64, rounding: Rounding) -> f64 {
     let sum = a + b;
-    let odd = to_odd_f64(sum, sum_error(a, b, sum));
+    let odd = to_odd_f64(sum, sum_error_f64(a, b, sum));
     let negative_zero = (rounding == Rounding::Down) & (sum == 0.0) & (a.is_sign_negative() | b.is_sign_negative());
     if negative_zero { -0.0 } else { odd }
 }
@@ -202,7 +209,7 @@ impl Rounded for f64 {
         let (a, b) = (self.flush(mode.ftz), b.flush(mode.ftz));
         let sum = a + b;
         let result = if SAFE.contains(&sum.abs()) && a.abs() < SAFE.end && b.abs() < SAFE.end {
-            step_f64(sum, sum_error(a, b, sum), rounding)
+            step_f64(sum, sum_error_f64(a, b, sum), rounding)
         } else {
             hard(soft(a).add_r(soft(b), rounding.soft()).value)
         };
@@ -295,7 +302,8 @@ mod tests {
                     assert_eq!(a.div_rounded(b, r, mode).to_bits(), canonical(quotient), "div {context}");
                     let reciprocal = soft(1.0).div_r(soft(a), r.soft()).value;
                     assert_eq!(a.rcp_rounded(r, mode).to_bits(), canonical(reciprocal), "rcp {context}");
-                    check_root(a as f64, a.sqrt_rounded(r, mode) as f64, ulp_of(a.sqrt()), r);
+                    let root = a.sqrt_rounded(r, mode);
+                    check_root(a as f64, [root.next_down() as f64, root as f64, root.next_up() as f64], r);
                     let ftz = a.fma_rounded(b, c, r, FloatMode::FTZ);
                     assert_eq!(
                         ftz.to_bits(),
@@ -310,22 +318,8 @@ mod tests {
     check_directions!(check_f32, f32, u32, Single);
     check_directions!(check_f64, f64, u64, Double);
 
-    /// The distance from a positive float to the next.
-    fn ulp_of<T: Float + Into<f64>>(root: T) -> f64
-    where
-        T: std::any::Any,
-    {
-        let root: f64 = root.into();
-        if size_of::<T>() == 4 {
-            let root = root as f32;
-            (root.next_up() - root) as f64
-        } else {
-            root.next_up() - root
-        }
-    }
-
-    /// Checks a root by squaring it and its neighbours exactly.
-    fn check_root(a: f64, root: f64, ulp: f64, rounding: Rounding) {
+    /// Checks a root by squaring it and its neighbours below and above exactly.
+    fn check_root(a: f64, [below, root, above]: [f64; 3], rounding: Rounding) {
         if a.is_nan() || a < 0.0 {
             assert!(root.is_nan(), "{a:e}");
             return;
@@ -340,10 +334,10 @@ mod tests {
         match rounding {
             Rounding::Nearest => {}
             Rounding::Zero | Rounding::Down => {
-                assert!(square(root) <= exact && square(root + ulp) > exact, "{rounding:?} {a:e} {root:e}");
+                assert!(square(root) <= exact && square(above) > exact, "{rounding:?} {a:e} {root:e}");
             }
             Rounding::Up => {
-                assert!(square(root) >= exact && square(root - ulp) < exact, "{rounding:?} {a:e} {root:e}");
+                assert!(square(root) >= exact && square(below) < exact, "{rounding:?} {a:e} {root:e}");
             }
         }
     }
