@@ -8,7 +8,7 @@ use crate::cta::{Cta, CtaStop};
 use crate::exec::{Exec, TouchedRange};
 use crate::fault::{Cause, Fault};
 use crate::kernel::{Constant, Kernel};
-use crate::memory::Memory;
+use crate::memory::{Memory, MemoryError};
 use crate::output::Output;
 use crate::warp::{Unit, Visits};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -31,6 +31,13 @@ pub struct LaunchConfig {
     pub instruction_limit: Option<u64>,
     /// Host threads; more than one only for kernels in which the order of CTAs cannot be observed.
     pub threads: usize,
+}
+
+impl LaunchConfig {
+    /// A launch without parameters, dynamic shared memory or limits, on one host thread.
+    pub fn new(grid: Dim3, block: Dim3) -> Self {
+        Self { grid, block, shared: 0, params: Vec::new(), cooperative: false, instruction_limit: None, threads: 1 }
+    }
 }
 
 /// CTAs that may be resident together when they wait for each other. Real GPUs hold some thousands at most.
@@ -267,11 +274,6 @@ pub(crate) fn prepare<'l>(
     }
 }
 
-/// Bytes to reserve for the workspace of a cooperative launch.
-pub(crate) const fn workspace_bytes() -> Bytes {
-    Bytes(WORKSPACE_BYTES)
-}
-
 /// One host thread's share of a launch.
 struct Worker {
     visits: Vec<Visits>,
@@ -443,16 +445,12 @@ pub(crate) fn locate(state: &LaunchState<'_>, x: &mut Exec<'_>, cta: &Cta, warp:
     }
 }
 
-/// Host address 0 is never a workspace: says whether a launch has one.
-pub(crate) fn workspace_of(config: &LaunchConfig, memory: &mut Memory) -> Result<Option<Addr>, LaunchError> {
+/// The zeroed workspace of a cooperative launch.
+pub(crate) fn workspace_of(config: &LaunchConfig, memory: &mut Memory) -> Result<Option<Addr>, MemoryError> {
     if !config.cooperative {
         return Ok(None);
     }
-    let refused = |e: crate::memory::MemoryError| LaunchError::Refused {
-        kernel: "cooperative launch".into(),
-        reason: e.to_string(),
-    };
-    let record = memory.alloc(workspace_bytes(), false, "cooperative workspace").map_err(refused)?;
-    memory.fill(record.start, record.size, 0).map_err(refused)?;
+    let record = memory.alloc(Bytes(WORKSPACE_BYTES), false, "cooperative workspace")?;
+    memory.fill(record.start, record.size, 0)?;
     Ok(Some(record.start))
 }

@@ -2,7 +2,7 @@
 
 use super::memory::synchronises;
 use strata_core::{Access, OpClass, OpInfo, Space};
-use strata_ptx::ast::{Function, Instruction, Opcode as O, Operand, StateSpace, Symbol, Type, Word};
+use strata_ptx::ast::{Function, Instruction, Opcode as O, Operand, StateSpace, Type, Word};
 
 /// The static facts of an instruction.
 pub(super) fn info(function: &Function, i: &Instruction, line: u32) -> OpInfo {
@@ -104,10 +104,6 @@ pub(super) fn order_matters(i: &Instruction) -> Option<&'static str> {
         O::Ld | O::St if !shared && synchronises(i) => Some("a volatile or synchronising access"),
         O::Mov => match i.operands.get(1) {
             Some(Operand::Special(s)) if is_clock(*s) => Some("a clock"),
-            _ => None,
-        },
-        O::Call => match i.operands.get(1) {
-            Some(Operand::Symbol(Symbol::Function(_), _)) => None,
             _ => None,
         },
         _ => None,

@@ -109,27 +109,15 @@ impl Plan {
             (Type::F32, Type::Bf16) => u64::from(convert::half_to_f32::<Bf16>(bits as u16, mode).to_bits()),
             (Type::F64, Type::F16) => convert::half_to_f64::<F16>(bits as u16, mode).to_bits(),
             (Type::F64, Type::Bf16) => convert::half_to_f64::<Bf16>(bits as u16, mode).to_bits(),
-            (Type::F16, Type::Bf16) => u64::from(convert::half_to_half::<Bf16, F16>(bits as u16, rounding, half)),
-            (Type::Bf16, Type::F16) => u64::from(convert::half_to_half::<F16, Bf16>(bits as u16, rounding, half)),
-            (Type::F16, Type::F16) => u64::from(half_integral::<F16>(bits as u16, integral, rounding, half)),
-            (Type::Bf16, Type::Bf16) => u64::from(half_integral::<Bf16>(bits as u16, integral, rounding, half)),
+            (Type::F16, Type::Bf16) => u64::from(convert::half_to_half::<Bf16, F16>(bits as u16, integral, rounding, half)),
+            (Type::Bf16, Type::F16) => u64::from(convert::half_to_half::<F16, Bf16>(bits as u16, integral, rounding, half)),
+            (Type::F16, Type::F16) => u64::from(convert::half_to_half::<F16, F16>(bits as u16, integral, rounding, half)),
+            (Type::Bf16, Type::Bf16) => u64::from(convert::half_to_half::<Bf16, Bf16>(bits as u16, integral, rounding, half)),
             (Type::Tf32, Type::F32) if self.away => u64::from(convert::f32_to_tf32_rna(single).to_bits()),
             (Type::Tf32, Type::F32) => u64::from(convert::f32_to_tf32(single, rounding, self.relu).to_bits()),
             _ => return None,
         })
     }
-}
-
-/// A half rounded to an integral half: exact through f32.
-fn half_integral<H: crate::semantics::half::HalfFormat>(
-    bits: u16,
-    integral: Option<Rounding>,
-    rounding: Rounding,
-    mode: HalfMode,
-) -> u16 {
-    let wide = convert::half_to_f32::<H>(bits, FloatMode { ftz: mode.ftz, sat: false });
-    let rounded = convert::same_float(wide, integral, FloatMode::PLAIN);
-    convert::f32_to_half::<H>(rounded, rounding, mode)
 }
 
 fn int_type(ty: Type) -> Option<IntType> {

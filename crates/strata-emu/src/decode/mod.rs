@@ -9,7 +9,7 @@ mod class;
 mod control;
 mod convert;
 mod float;
-mod frame;
+pub(crate) mod frame;
 mod half;
 mod memory;
 mod moves;
@@ -126,7 +126,7 @@ impl<'a> Decoder<'a> {
                 inst(unreachable_instruction)
             });
             insts.push(inst);
-            if let Some(why) = class::order_matters(i, self.function.is_entry) {
+            if let Some(why) = class::order_matters(i) {
                 self.kernel.order_matters.get_or_insert_with(|| format!("{why}, line {}", info.line));
             }
             self.kernel.infos.push(info);

@@ -13,7 +13,8 @@ use strata_core::{LANES, LaneMask};
 #[inline(always)]
 fn members(x: &Exec<'_>, i: &Inst, m: LaneMask) -> LaneMask {
     // SAFETY: decoding gave a 32-bit slot.
-    unsafe { read_lanes::<u32>(x, i.e) }[m.trailing_zeros() as usize]
+    let masks = unsafe { read_lanes::<u32>(x, i.e) };
+    masks[m.trailing_zeros() as usize]
 }
 
 /// True if no live member is missing.

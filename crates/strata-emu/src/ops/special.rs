@@ -15,19 +15,19 @@ macro_rules! same_in_all_lanes {
         fn value($x: &Exec<'_>) -> u64 {
             $value
         }
-        unsafe fn narrow(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+        unsafe fn to_narrow(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
             let v = value(x) as u32;
             // SAFETY: decoding gave a 32-bit destination.
             unsafe { write_lanes::<u32>(x, i.d, m, |_| v) };
             Flow::Next
         }
-        unsafe fn wide(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+        unsafe fn to_wide(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
             let v = value(x);
             // SAFETY: decoding gave a 64-bit destination.
             unsafe { write_lanes::<u64>(x, i.d, m, |_| v) };
             Flow::Next
         }
-        let chosen: OpFn = if $wide { wide } else { narrow };
+        let chosen: OpFn = if $wide { to_wide } else { to_narrow };
         chosen
     }};
 }
