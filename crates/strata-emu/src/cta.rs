@@ -1,0 +1,253 @@
+//! A CTA: its warps, its shared memory, its barriers.
+//!
+//! Warps run one after the other, each until it waits, exits or gives way; that is a legal order for every program whose
+//! warps synchronise as CUDA demands, and it is always the same one.
+
+use crate::exec::{Exec, Inst};
+use crate::fault::Cause;
+use crate::kernel::{Kernel, Reduction};
+use crate::lanes::write_lanes;
+use crate::warp::{State, Unit, Visits, Warp, WarpStop};
+use strata_core::{LANES, LaneMask};
+
+/// Barriers a CTA has (PTX ISA, `bar`).
+const BARRIERS: usize = 16;
+
+/// One CTA barrier between two openings.
+#[derive(Clone, Default)]
+struct BarrierState {
+    /// Lanes that came, by warp.
+    came: Vec<LaneMask>,
+    /// Threads it was said to wait for, if it was said.
+    count: Option<u32>,
+    /// True predicates and threads so far, for reductions.
+    trues: u32,
+    threads: u32,
+    used: bool,
+}
+
+impl BarrierState {
+    fn reset(&mut self) {
+        self.came.fill(0);
+        (self.count, self.trues, self.threads, self.used) = (None, 0, 0, false);
+    }
+}
+
+/// The barriers of a CTA.
+pub(crate) struct Barriers {
+    states: Vec<BarrierState>,
+}
+
+impl Barriers {
+    pub(crate) fn new(warps: usize) -> Self {
+        let state = BarrierState { came: vec![0; warps], ..BarrierState::default() };
+        Self { states: vec![state; BARRIERS] }
+    }
+
+    fn reset(&mut self) {
+        self.states.iter_mut().for_each(BarrierState::reset);
+    }
+
+    /// Lanes of a warp come to barrier `id`.
+    pub(crate) fn arrive(
+        &mut self,
+        id: u32,
+        count: Option<u32>,
+        warp: usize,
+        lanes: LaneMask,
+        reduces: bool,
+        predicate: LaneMask,
+    ) -> Result<(), Cause> {
+        let Some(state) = self.states.get_mut(id as usize) else {
+            let what = format!("barrier {id} does not exist; a block has barriers 0 to {}", BARRIERS - 1);
+            return Err(Cause::Unsupported { what });
+        };
+        state.used = true;
+        state.came[warp] |= lanes;
+        state.count = count.or(state.count);
+        if reduces {
+            state.trues += (predicate & lanes).count_ones();
+            state.threads += lanes.count_ones();
+        }
+        Ok(())
+    }
+
+    /// A barrier that everybody has come to who still can, with its true predicates and threads; it is reset.
+    fn take_complete(&mut self, live: &[LaneMask]) -> Option<(u8, u32, u32)> {
+        for (id, state) in self.states.iter_mut().enumerate().filter(|(_, s)| s.used) {
+            let complete = match state.count {
+                // A warp all of whose live lanes came counts whole, as on hardware.
+                Some(count) => {
+                    let threads: u32 = (state.came.iter().zip(live))
+                        .map(|(&came, &live)| if came != 0 && live & !came == 0 { LANES as u32 } else { came.count_ones() })
+                        .sum();
+                    threads >= count
+                }
+                None => state.came.iter().zip(live).all(|(&came, &live)| live & !came == 0),
+            };
+            if complete {
+                let result = (id as u8, state.trues, state.threads);
+                state.reset();
+                return Some(result);
+            }
+        }
+        None
+    }
+}
+
+/// Writes the result of a `bar.red`.
+pub(crate) fn give_reduction(
+    x: &mut Exec<'_>,
+    i: &Inst,
+    m: LaneMask,
+    reduction: Option<Reduction>,
+    trues: u32,
+    threads: u32,
+) {
+    let all = |yes: bool| if yes { LaneMask::MAX } else { 0 };
+    match reduction {
+        None => {}
+        // SAFETY: decoding gave a 32-bit destination.
+        Some(Reduction::Popc) => unsafe { write_lanes::<u32>(x, i.d, m, |_| trues) },
+        Some(Reduction::And) => x.set_predicate(i.p, m, all(trues == threads)),
+        Some(Reduction::Or) => x.set_predicate(i.p, m, all(trues != 0)),
+    }
+}
+
+/// How a CTA's turn ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CtaStop {
+    /// All threads have exited.
+    Done,
+    /// Every warp that could run is spinning: another CTA may have to run first.
+    Spinning,
+    /// The execution context holds the cause; `warp` says where.
+    Fault { warp: usize },
+}
+
+/// A resident CTA; its memory is reused by the CTAs that come after it.
+pub(crate) struct Cta {
+    /// Linear number in the grid.
+    pub(crate) number: u64,
+    pub(crate) warps: Vec<Warp>,
+    pub(crate) shared: Vec<Unit>,
+    pub(crate) barriers: Barriers,
+}
+
+impl Cta {
+    /// An empty CTA with room for `warps` warps and `shared` bytes.
+    pub(crate) fn new(warps: usize, shared: u64) -> Self {
+        let units = (shared as usize).div_ceil(size_of::<Unit>());
+        Self {
+            number: 0,
+            warps: (0..warps).map(|_| Warp::new()).collect(),
+            shared: vec![Unit([0; LANES]); units],
+            barriers: Barriers::new(warps),
+        }
+    }
+
+    /// Becomes CTA `number` at the start of the kernel.
+    pub(crate) fn start(&mut self, kernel: &Kernel, number: u64, threads: u64) {
+        self.number = number;
+        self.shared.fill(Unit([0; LANES]));
+        self.barriers.reset();
+        for (w, warp) in self.warps.iter_mut().enumerate() {
+            let lanes = (threads - w as u64 * LANES as u64).min(LANES as u64) as u32;
+            warp.start(kernel, if lanes == 32 { LaneMask::MAX } else { (1 << lanes) - 1 });
+        }
+    }
+
+    /// Runs until the CTA is done or can get no further by itself.
+    pub(crate) fn run(
+        &mut self,
+        x: &mut Exec<'_>,
+        kernel: &Kernel,
+        visits: &mut [Visits],
+        instructions_left: &mut u64,
+    ) -> CtaStop {
+        x.shared = self.shared.as_mut_ptr().cast();
+        x.cta = self.number;
+        loop {
+            let (mut ran, mut all_spinning) = (false, true);
+            for w in 0..self.warps.len() {
+                if self.warps[w].live == 0 {
+                    continue;
+                }
+                self.select_warp(x, w);
+                match self.warps[w].run::<false>(x, kernel, &mut self.barriers, visits, instructions_left) {
+                    WarpStop::Fault => return CtaStop::Fault { warp: w },
+                    WarpStop::Waiting => {}
+                    WarpStop::Yielded { spinning } => {
+                        ran = true;
+                        all_spinning &= spinning;
+                    }
+                    WarpStop::Exited | WarpStop::Left => {
+                        ran = true;
+                        all_spinning = false;
+                    }
+                }
+            }
+            let opened = self.open_barriers(x);
+            if self.warps.iter().all(|w| w.live == 0) {
+                return CtaStop::Done;
+            }
+            if opened {
+                continue;
+            }
+            if !ran {
+                return self.deadlock(x);
+            }
+            if all_spinning {
+                return CtaStop::Spinning;
+            }
+        }
+    }
+
+    /// Points the context at a warp.
+    pub(crate) fn select_warp(&self, x: &mut Exec<'_>, w: usize) {
+        x.warp = w as u32;
+        x.local = x.launch.local_of(x.resident, w as u32);
+    }
+
+    /// Opens every barrier that is complete; says whether there was one.
+    pub(crate) fn open_barriers(&mut self, x: &mut Exec<'_>) -> bool {
+        let live: Vec<LaneMask> = self.warps.iter().map(|w| w.live).collect();
+        let mut opened = false;
+        while let Some((id, trues, threads)) = self.barriers.take_complete(&live) {
+            opened = true;
+            for w in 0..self.warps.len() {
+                self.select_warp(x, w);
+                self.warps[w].open(x, id, trues, threads);
+            }
+        }
+        opened
+    }
+
+    /// Nobody can run and nobody has come to the end: says who waits where.
+    fn deadlock(&self, x: &mut Exec<'_>) -> CtaStop {
+        let kernel = x.launch.kernel;
+        let mut places: Vec<String> = Vec::new();
+        let mut culprit = 0;
+        for (w, warp) in self.warps.iter().enumerate() {
+            for (state, code, pc, lanes) in warp.waiting() {
+                let code = &kernel.functions[code as usize];
+                let line = kernel.infos[(code.first_pc + pc) as usize].line;
+                let what = match state {
+                    State::Barrier(id) => format!("barrier {id}"),
+                    State::Members(members) => format!("warp barrier of lanes {members:#010x}"),
+                    _ => continue,
+                };
+                if places.is_empty() {
+                    culprit = w;
+                }
+                if places.len() < 4 {
+                    places.push(format!("warp {w} lanes {lanes:#010x} at {what}, line {line}"));
+                }
+            }
+        }
+        let exited = self.warps.iter().filter(|w| w.live == 0).count();
+        let waiting = format!("{} ({exited} of {} warps have exited)", places.join("; "), self.warps.len());
+        x.fail(Cause::BarrierDeadlock { waiting });
+        CtaStop::Fault { warp: culprit }
+    }
+}

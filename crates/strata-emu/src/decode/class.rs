@@ -1,0 +1,119 @@
+//! What an instruction is, for whoever counts or times it.
+
+use super::memory::synchronises;
+use strata_core::{Access, OpClass, OpInfo, Space};
+use strata_ptx::ast::{Function, Instruction, Opcode as O, Operand, StateSpace, Type, Word};
+
+/// The static facts of an instruction.
+pub(super) fn info(function: &Function, i: &Instruction, line: u32) -> OpInfo {
+    let (space, access, width) = memory(i);
+    let mut info = OpInfo {
+        class: class(i),
+        space,
+        access,
+        width,
+        bypass_l1: synchronises(i) || i.has(Word::Cg),
+        read_only: i.has(Word::Nc),
+        dst: Default::default(),
+        src: Default::default(),
+        line,
+    };
+    let real = |r: strata_ptx::ast::RegId| (r.0 as usize) < function.registers.len();
+    i.each_written(|r| {
+        if real(r) {
+            let _ = info.dst.try_push(r.0);
+        }
+    });
+    i.each_read(|r| {
+        if real(r) {
+            let _ = info.src.try_push(r.0);
+        }
+    });
+    info
+}
+
+fn memory(i: &Instruction) -> (Space, Access, u8) {
+    let access = match i.op {
+        O::Ld | O::Ldu => Access::Load,
+        O::St => Access::Store,
+        O::Atom => Access::Atomic,
+        O::Red => Access::Reduce,
+        O::Cp if i.operands.len() >= 3 => Access::Copy,
+        O::Prefetch | O::Prefetchu if !i.operands.is_empty() => Access::Prefetch,
+        _ => return (Space::None, Access::None, 0),
+    };
+    let space = match i.space() {
+        Some(StateSpace::Global | StateSpace::Tex) => Space::Global,
+        Some(StateSpace::Const) => Space::Const,
+        Some(StateSpace::Shared) if access == Access::Copy => Space::Global,
+        Some(StateSpace::Shared) => Space::Shared,
+        Some(StateSpace::Local) => Space::Local,
+        Some(StateSpace::Param) => Space::Param,
+        None => Space::Generic,
+    };
+    let width = match (access, i.operands.get(2)) {
+        (Access::Copy, Some(Operand::Immediate(strata_ptx::ast::Immediate::Int(n)))) => *n as u8,
+        _ => i.types().last().map_or(0, |t| t.bytes() as usize * i.vector_len()) as u8,
+    };
+    (space, access, width)
+}
+
+fn class(i: &Instruction) -> OpClass {
+    let ty = i.ty();
+    let approximate = i.has(Word::Approx);
+    match i.op {
+        O::Ld | O::Ldu | O::St | O::Atom | O::Red | O::Cp | O::Prefetch | O::Prefetchu => OpClass::Memory,
+        O::Mov | O::Selp | O::Cvta | O::Slct | O::Isspacep => OpClass::Move,
+        O::Setp | O::Set | O::Testp => OpClass::Predicate,
+        O::Bra | O::Brx | O::Call | O::Ret | O::Exit | O::Trap => OpClass::Control,
+        O::Bar | O::Barrier | O::Membar | O::Fence => OpClass::Barrier,
+        O::Shfl | O::Vote | O::Match | O::Redux | O::Activemask | O::Elect => OpClass::Collective,
+        O::Cvt | O::Szext => OpClass::Convert,
+        O::Sin | O::Cos | O::Ex2 | O::Lg2 | O::Tanh | O::Rsqrt => OpClass::Special,
+        O::Rcp | O::Sqrt | O::Div if approximate => OpClass::Special,
+        O::Rcp | O::Sqrt => OpClass::FloatDiv,
+        O::Div | O::Rem => {
+            if ty.is_some_and(Type::is_float) { OpClass::FloatDiv } else { OpClass::IntDiv }
+        }
+        O::Wmma | O::Mma | O::Ldmatrix | O::Stmatrix | O::Wgmma | O::Movmatrix => OpClass::Tensor,
+        O::Tex | O::Tld4 | O::Txq | O::Suld | O::Sust | O::Suq | O::Sured => OpClass::Texture,
+        O::Nanosleep | O::Pmevent | O::Brkpt => OpClass::Other,
+        O::Mul | O::Mad | O::Mul24 | O::Mad24 | O::Madc | O::Dp4a | O::Dp2a
+            if !ty.is_some_and(Type::is_float) =>
+        {
+            OpClass::IntMul
+        }
+        _ => match ty {
+            Some(Type::Pred) => OpClass::Predicate,
+            Some(Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2) => OpClass::F16,
+            Some(Type::F32) => OpClass::F32,
+            Some(Type::F64) => OpClass::F64,
+            Some(t) if t.bits() == 64 => OpClass::Int64,
+            _ => OpClass::Int,
+        },
+    }
+}
+
+/// Why the order in which CTAs run could be seen through this instruction, if it could.
+pub(super) fn order_matters(i: &Instruction) -> Option<&'static str> {
+    let shared = i.space() == Some(StateSpace::Shared);
+    match i.op {
+        O::Atom if !shared => Some("an atomic whose result is used"),
+        O::Red if !shared && i.types().last().is_some_and(Type::is_float) => Some("a floating-point reduction"),
+        O::Red if !shared && i.has(Word::Exch) => Some("an atomic exchange"),
+        O::Ld | O::St if !shared && synchronises(i) => Some("a volatile or synchronising access"),
+        O::Mov => match i.operands.get(1) {
+            Some(Operand::Special(s)) if is_clock(*s) => Some("a clock"),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn is_clock(s: strata_ptx::ast::Special) -> bool {
+    use strata_ptx::ast::Special as S;
+    matches!(
+        s,
+        S::Clock | S::ClockHi | S::Clock64 | S::Globaltimer | S::GlobaltimerLo | S::GlobaltimerHi | S::Smid
+    )
+}

@@ -1,0 +1,427 @@
+//! Loads, stores, atomics, asynchronous copies, prefetches.
+
+use super::arithmetic::plain;
+use super::{Decoded, Decoder, inst, units};
+use crate::exec::{Inst, OpFn, Slot};
+use crate::kernel::Constant;
+use crate::lane_op;
+use crate::lanes::map1;
+use crate::ops::atomic::atomic;
+use crate::ops::frame::{frame_load, frame_store};
+use crate::ops::memory::{CONST, GENERIC, GLOBAL, LOCAL, SHARED, load, store};
+use crate::semantics::float::{Float, FloatMode};
+use crate::semantics::half::{self, Bf16, F16, HalfMode, pair2};
+use strata_ptx::ast::{Base, Instruction, Opcode as O, Operand, StateSpace, Symbol, Type, Word};
+
+/// A load or store for one space: the pairs of memory element and register that occur, each with its loop.
+macro_rules! access {
+    ($v:expr, $access:ident, $space:expr, $wide_address:expr, $element:expr, $wide:expr) => {
+        match ($element, $wide) {
+            (Type::U8 | Type::B8, false) => lane_op!($v, |x, i, m| $access::<$space, $wide_address, u8, u32>(x, i, m)),
+            (Type::S8, false) => lane_op!($v, |x, i, m| $access::<$space, $wide_address, i8, u32>(x, i, m)),
+            (Type::U16 | Type::B16 | Type::F16 | Type::Bf16, false) => {
+                lane_op!($v, |x, i, m| $access::<$space, $wide_address, u16, u32>(x, i, m))
+            }
+            (Type::S16, false) => lane_op!($v, |x, i, m| $access::<$space, $wide_address, i16, u32>(x, i, m)),
+            (_, false) => lane_op!($v, |x, i, m| $access::<$space, $wide_address, u32, u32>(x, i, m)),
+            (Type::U8 | Type::B8, true) => plain($access::<$space, $wide_address, u8, u64>),
+            (Type::S8, true) => plain($access::<$space, $wide_address, i8, u64>),
+            (Type::U16 | Type::B16, true) => plain($access::<$space, $wide_address, u16, u64>),
+            (Type::S16, true) => plain($access::<$space, $wide_address, i16, u64>),
+            (Type::U32 | Type::B32 | Type::F32, true) => plain($access::<$space, $wide_address, u32, u64>),
+            (Type::S32, true) => plain($access::<$space, $wide_address, i32, u64>),
+            (_, true) => lane_op!($v, |x, i, m| $access::<$space, $wide_address, u64, u64>(x, i, m)),
+        }
+    };
+}
+
+/// An atomic for each space and address width.
+macro_rules! atomics {
+    ($space:expr, $wide:expr, $T:ty, $update:expr) => {
+        match ($space, $wide) {
+            (SHARED, false) => plain(|x, i, m| unsafe { atomic::<SHARED, false, $T>(x, i, m, $update) }),
+            (SHARED, true) => plain(|x, i, m| unsafe { atomic::<SHARED, true, $T>(x, i, m, $update) }),
+            (GENERIC, _) => plain(|x, i, m| unsafe { atomic::<GENERIC, true, $T>(x, i, m, $update) }),
+            _ => plain(|x, i, m| unsafe { atomic::<GLOBAL, true, $T>(x, i, m, $update) }),
+        }
+    };
+}
+
+/// An address operand: where its base is, how wide, and what is added.
+struct Address {
+    base: Slot,
+    wide: bool,
+    offset: i64,
+    /// Relative to the frame in local memory.
+    in_frame: bool,
+}
+
+impl Decoder<'_> {
+    pub(super) fn memory(&mut self, i: &Instruction) -> Decoded<Inst> {
+        match i.op {
+            O::Ld | O::Ldu => self.load(i),
+            O::St => self.store(i),
+            O::Atom | O::Red => self.atomic(i),
+            O::Cp => self.asynchronous(i),
+            _ => self.prefetch(i),
+        }
+    }
+
+    fn address(&mut self, operand: &Operand) -> Decoded<Address> {
+        let Operand::Address { base, offset } = operand else {
+            return Err("the operand is no address".into());
+        };
+        Ok(match base {
+            Base::Register(r) => {
+                let wide = units(self.register_type(*r).bits()) == 2;
+                Address { base: Slot::register(self.unit(*r)?), wide, offset: *offset, in_frame: false }
+            }
+            Base::Absolute => Address { base: self.double(*offset as u64), wide: true, offset: 0, in_frame: false },
+            Base::Symbol(symbol) => {
+                if let Symbol::Local(v) = symbol
+                    && self.function.variables[*v as usize].space == StateSpace::Local
+                {
+                    let at = self.frame.local_at[*v as usize];
+                    let base = self.double(at);
+                    return Ok(Address { base, wide: true, offset: *offset, in_frame: true });
+                }
+                if let Symbol::Param(p) = symbol
+                    && self.function.is_entry
+                {
+                    let at = super::frame::param_offsets(self.function).0[*p as usize];
+                    let base = self.constant(Constant::ParamAddress(at));
+                    return Ok(Address { base, wide: true, offset: *offset, in_frame: false });
+                }
+                let value = self.symbol_value(*symbol, *offset)?;
+                Address { base: self.double(value), wide: true, offset: 0, in_frame: false }
+            }
+        })
+    }
+
+    /// The space of an access as a number of [`crate::ops::memory`].
+    fn space(i: &Instruction) -> u8 {
+        match i.space() {
+            Some(StateSpace::Global) => GLOBAL,
+            Some(StateSpace::Shared) => SHARED,
+            Some(StateSpace::Local) => LOCAL,
+            Some(StateSpace::Const | StateSpace::Param | StateSpace::Tex) => CONST,
+            None => GENERIC,
+        }
+    }
+
+    /// Element type, vector length and data operands of a load or store.
+    fn elements<'i>(i: &Instruction, data: &'i Operand) -> Decoded<(Type, Vec<&'i Operand>)> {
+        let ty = i.types().last().ok_or("the type is missing")?;
+        let items: Vec<&Operand> = match data {
+            Operand::Vector(items) => items.iter().collect(),
+            one => vec![one],
+        };
+        if items.len() > 4 {
+            return Err("vectors of more than four elements are not executed".into());
+        }
+        Ok((ty, items))
+    }
+
+    /// True if the data registers are 64 bits wide; all elements of a vector agree.
+    fn wide_data(&self, items: &[&Operand], ty: Type) -> bool {
+        let register = items.iter().find_map(|o| if let Operand::Register(r) = o { Some(*r) } else { None });
+        register.map_or(ty.bits() == 64, |r| units(self.register_type(r).bits()) == 2)
+    }
+
+    fn load(&mut self, i: &Instruction) -> Decoded<Inst> {
+        let [d, address, ..] = &i.operands[..] else {
+            return Err("two operands are needed".into());
+        };
+        let (ty, items) = Self::elements(i, d)?;
+        if i.space() == Some(StateSpace::Param)
+            && let Some(decoded) = self.load_param(&items, address, ty)?
+        {
+            return Ok(decoded);
+        }
+        let place = self.address(address)?;
+        if ty == Type::B128 {
+            return self.access128(i, d, place, true);
+        }
+        let wide = self.wide_data(&items, ty);
+        let mut decoded = self.placed(i, place, wide, ty, true)?;
+        let result = if wide { Type::B64 } else { Type::B32 };
+        let mut slots = [Slot::register(self.frame.scratch); 4];
+        for (slot, item) in slots.iter_mut().zip(&items) {
+            *slot = self.destination(item, result)?;
+        }
+        [decoded.d, decoded.b, decoded.c, decoded.e] = slots;
+        decoded.q = items.len() as u16;
+        Ok(decoded)
+    }
+
+    fn store(&mut self, i: &Instruction) -> Decoded<Inst> {
+        let [address, data, ..] = &i.operands[..] else {
+            return Err("two operands are needed".into());
+        };
+        let (ty, items) = Self::elements(i, data)?;
+        if i.space() == Some(StateSpace::Param) {
+            return self.store_param(&items, address, ty);
+        }
+        let place = self.address(address)?;
+        if ty == Type::B128 {
+            return self.access128(i, data, place, false);
+        }
+        let wide = self.wide_data(&items, ty);
+        let mut decoded = self.placed(i, place, wide, ty, false)?;
+        let source = if wide { Type::B64 } else { Type::B32 };
+        let mut slots = [Slot::default(); 4];
+        for (slot, item) in slots.iter_mut().zip(&items) {
+            *slot = match item {
+                Operand::Immediate(value) => {
+                    let bits = super::literal_bits(*value, ty);
+                    if wide { self.double(bits) } else { self.word(bits as u32) }
+                }
+                item => self.source(item, source)?,
+            };
+        }
+        [decoded.d, decoded.b, decoded.c, decoded.e] = slots;
+        decoded.q = items.len() as u16;
+        Ok(decoded)
+    }
+
+    /// An access at an address: the code for its space, element and register width.
+    fn placed(&mut self, i: &Instruction, place: Address, wide: bool, ty: Type, loads: bool) -> Decoded<Inst> {
+        let v = self.vector;
+        let space = Self::space(i);
+        let run: OpFn = match (loads, space, place.wide) {
+            (true, GLOBAL, true) => access!(v, load, GLOBAL, true, ty, wide),
+            (true, CONST, true) => access!(v, load, CONST, true, ty, wide),
+            (true, SHARED, true) => access!(v, load, SHARED, true, ty, wide),
+            (true, SHARED, false) => access!(v, load, SHARED, false, ty, wide),
+            (true, LOCAL, true) => access!(v, load, LOCAL, true, ty, wide),
+            (true, LOCAL, false) => access!(v, load, LOCAL, false, ty, wide),
+            (true, GENERIC, true) => access!(v, load, GENERIC, true, ty, wide),
+            (false, GLOBAL, true) => access!(v, store, GLOBAL, true, ty, wide),
+            (false, SHARED, true) => access!(v, store, SHARED, true, ty, wide),
+            (false, SHARED, false) => access!(v, store, SHARED, false, ty, wide),
+            (false, LOCAL, true) => access!(v, store, LOCAL, true, ty, wide),
+            (false, LOCAL, false) => access!(v, store, LOCAL, false, ty, wide),
+            (false, GENERIC, true) => access!(v, store, GENERIC, true, ty, wide),
+            (_, _, false) => return Err("32-bit addresses are executed in shared and local memory only".into()),
+            _ => return Err("the space cannot be written".into()),
+        };
+        let mut decoded = inst(run);
+        self.place(&mut decoded, &place);
+        decoded.r = u16::from(synchronises(i));
+        Ok(decoded)
+    }
+
+    fn place(&mut self, decoded: &mut Inst, place: &Address) {
+        decoded.a = place.base;
+        decoded.imm = place.offset;
+        decoded.p = u16::from(place.in_frame);
+        decoded.aux = self.next_touched();
+    }
+
+    /// A 128-bit register is two 64-bit elements.
+    fn access128(&mut self, i: &Instruction, data: &Operand, place: Address, loads: bool) -> Decoded<Inst> {
+        let whole = if loads { self.destination(data, Type::B128)? } else { self.source(data, Type::B128)? };
+        let mut decoded = self.placed(i, place, true, Type::B64, loads)?;
+        decoded.d = whole;
+        decoded.b = Slot(whole.0 + 2);
+        decoded.q = 2;
+        Ok(decoded)
+    }
+
+    /// `ld.param` by name: a constant of the launch in a kernel, units of the frame in a function.
+    fn load_param(&mut self, items: &[&Operand], address: &Operand, ty: Type) -> Decoded<Option<Inst>> {
+        let Operand::Address { base: Base::Symbol(symbol), offset } = address else {
+            return Ok(None);
+        };
+        let wide = self.wide_data(items, ty);
+        if let Symbol::Param(p) = symbol
+            && self.function.is_entry
+        {
+            let [item] = items else {
+                return Ok(None);
+            };
+            if ty == Type::B128 {
+                return Ok(None);
+            }
+            let at = super::frame::param_offsets(self.function).0[*p as usize];
+            let value = Constant::Param {
+                offset: (i64::from(at) + offset) as u32,
+                size: ty.bytes() as u8,
+                signed: ty.is_signed(),
+                wide,
+            };
+            let mut decoded = inst(if wide {
+                lane_op!(self.vector, |x, i, m| map1(x, i, m, |a: u64| a))
+            } else {
+                lane_op!(self.vector, |x, i, m| map1(x, i, m, |a: u32| a))
+            });
+            decoded.d = self.destination(item, if wide { Type::B64 } else { Type::B32 })?;
+            decoded.a = self.constant(value);
+            return Ok(Some(decoded));
+        }
+        let range = self.frame_units(*symbol)?;
+        let mut decoded = inst(plain(frame_load));
+        let mut slots = [Slot::register(self.frame.scratch); 4];
+        for (slot, item) in slots.iter_mut().zip(items) {
+            *slot = self.destination(item, if wide { Type::B64 } else { Type::B32 })?;
+        }
+        [decoded.d, decoded.b, decoded.c, decoded.e] = slots;
+        decoded.q = items.len() as u16;
+        decoded.imm = i64::from(range.first) * 4 + offset;
+        decoded.aux = crate::ops::frame::shape(ty, wide);
+        Ok(Some(decoded))
+    }
+
+    fn store_param(&mut self, items: &[&Operand], address: &Operand, ty: Type) -> Decoded<Inst> {
+        let Operand::Address { base: Base::Symbol(symbol), offset } = address else {
+            return Err("a parameter is written by name only".into());
+        };
+        let range = self.frame_units(*symbol)?;
+        let wide = self.wide_data(items, ty);
+        let mut decoded = inst(plain(frame_store));
+        let mut slots = [Slot::default(); 4];
+        for (slot, item) in slots.iter_mut().zip(items) {
+            *slot = match item {
+                Operand::Immediate(value) => {
+                    let bits = super::literal_bits(*value, ty);
+                    if wide { self.double(bits) } else { self.word(bits as u32) }
+                }
+                item => self.source(item, if wide { Type::B64 } else { Type::B32 })?,
+            };
+        }
+        [decoded.d, decoded.b, decoded.c, decoded.e] = slots;
+        decoded.q = items.len() as u16;
+        decoded.imm = i64::from(range.first) * 4 + offset;
+        decoded.aux = crate::ops::frame::shape(ty, wide);
+        Ok(decoded)
+    }
+
+    fn atomic(&mut self, i: &Instruction) -> Decoded<Inst> {
+        let ty = i.types().last().ok_or("the type is missing")?;
+        let returns = i.op == O::Atom;
+        let operands = &i.operands[usize::from(returns)..];
+        let [address, first, rest @ ..] = operands else {
+            return Err("operands are missing".into());
+        };
+        if matches!(first, Operand::Vector(_)) || ty == Type::B128 {
+            return Err("vector and 128-bit atomics are not executed".into());
+        }
+        let place = self.address(address)?;
+        let space = Self::space(i);
+        let wide = place.wide;
+        if !wide && space != SHARED {
+            return Err("32-bit addresses are executed in shared memory only".into());
+        }
+        let operation = i.words.iter().find(|w| is_atomic_word(**w)).ok_or("the operation is missing")?;
+        let run: OpFn = match (operation, ty) {
+            (Word::Add, Type::F32) => atomics!(space, wide, f32, |o, b, _| o.add_rn(b, FloatMode::PLAIN)),
+            (Word::Add, Type::F64) => atomics!(space, wide, f64, |o, b, _| o.add_rn(b, FloatMode::PLAIN)),
+            (Word::Add, Type::F16) => atomics!(space, wide, u16, |o, b, _| half::add::<F16>(o, b, HalfMode::PLAIN)),
+            (Word::Add, Type::Bf16) => atomics!(space, wide, u16, |o, b, _| half::add::<Bf16>(o, b, HalfMode::PLAIN)),
+            (Word::Add, Type::F16x2) => {
+                atomics!(space, wide, u32, |o, b, _| pair2(o, b, |o, b| half::add::<F16>(o, b, HalfMode::PLAIN)))
+            }
+            (Word::Add, Type::Bf16x2) => {
+                atomics!(space, wide, u32, |o, b, _| pair2(o, b, |o, b| half::add::<Bf16>(o, b, HalfMode::PLAIN)))
+            }
+            (Word::Add, Type::U32 | Type::S32) => atomics!(space, wide, u32, |o, b, _| o.wrapping_add(b)),
+            (Word::Add, _) => atomics!(space, wide, u64, |o, b, _| o.wrapping_add(b)),
+            (Word::Min, Type::U32) => atomics!(space, wide, u32, |o, b, _| o.min(b)),
+            (Word::Min, Type::S32) => atomics!(space, wide, i32, |o, b, _| o.min(b)),
+            (Word::Min, Type::U64) => atomics!(space, wide, u64, |o, b, _| o.min(b)),
+            (Word::Min, Type::S64) => atomics!(space, wide, i64, |o, b, _| o.min(b)),
+            (Word::Max, Type::U32) => atomics!(space, wide, u32, |o, b, _| o.max(b)),
+            (Word::Max, Type::S32) => atomics!(space, wide, i32, |o, b, _| o.max(b)),
+            (Word::Max, Type::U64) => atomics!(space, wide, u64, |o, b, _| o.max(b)),
+            (Word::Max, Type::S64) => atomics!(space, wide, i64, |o, b, _| o.max(b)),
+            (Word::Inc, _) => atomics!(space, wide, u32, |o, b, _| if o >= b { 0 } else { o + 1 }),
+            (Word::Dec, _) => atomics!(space, wide, u32, |o, b, _| if o == 0 || o > b { b } else { o - 1 }),
+            (Word::And, Type::B32) => atomics!(space, wide, u32, |o, b, _| o & b),
+            (Word::And, _) => atomics!(space, wide, u64, |o, b, _| o & b),
+            (Word::Or, Type::B32) => atomics!(space, wide, u32, |o, b, _| o | b),
+            (Word::Or, _) => atomics!(space, wide, u64, |o, b, _| o | b),
+            (Word::Xor, Type::B32) => atomics!(space, wide, u32, |o, b, _| o ^ b),
+            (Word::Xor, _) => atomics!(space, wide, u64, |o, b, _| o ^ b),
+            (Word::Exch, t) if t.bits() == 32 => atomics!(space, wide, u32, |_, b, _| b),
+            (Word::Exch, _) => atomics!(space, wide, u64, |_, b, _| b),
+            (Word::Cas, t) if t.bits() == 16 => atomics!(space, wide, u16, |o, b, c| if o == b { c } else { o }),
+            (Word::Cas, t) if t.bits() == 32 => atomics!(space, wide, u32, |o, b, c| if o == b { c } else { o }),
+            (Word::Cas, _) => atomics!(space, wide, u64, |o, b, c| if o == b { c } else { o }),
+            _ => return Err("not an atomic operation of this type".into()),
+        };
+        let mut decoded = inst(run);
+        self.place(&mut decoded, &place);
+        decoded.d = if returns {
+            self.destination(&i.operands[0], ty)?
+        } else {
+            Slot::register(self.frame.scratch)
+        };
+        decoded.b = self.source(first, ty)?;
+        decoded.c = match rest.first() {
+            Some(second) if *operation == Word::Cas => self.source(second, ty)?,
+            _ => decoded.b,
+        };
+        Ok(decoded)
+    }
+
+    /// `cp.async`: the copy happens at once, so there is nothing to commit or to wait for.
+    fn asynchronous(&mut self, i: &Instruction) -> Decoded<Inst> {
+        if [Word::CommitGroup, Word::WaitGroup, Word::WaitAll].iter().any(|&w| i.has(w)) {
+            return Ok(inst(super::nothing));
+        }
+        let [to, from, Operand::Immediate(strata_ptx::ast::Immediate::Int(size)), rest @ ..] = &i.operands[..] else {
+            return Err("destination, source and size are needed".into());
+        };
+        let (to, from) = (self.address(to)?, self.address(from)?);
+        let mut decoded = inst(if to.wide {
+            plain(crate::ops::memory::copy_async::<true>)
+        } else {
+            plain(crate::ops::memory::copy_async::<false>)
+        });
+        self.place(&mut decoded, &from);
+        decoded.b = to.base;
+        decoded.e = self.double(to.offset as u64);
+        decoded.q = *size as u16;
+        // What is not read is filled with zeros.
+        decoded.c = match rest.first() {
+            Some(Operand::Immediate(strata_ptx::ast::Immediate::Int(n))) => self.word(*n as u32),
+            Some(r @ Operand::Register(id)) if self.register_type(*id).bits() == 32 => self.source(r, Type::U32)?,
+            _ => self.word(*size as u32),
+        };
+        Ok(decoded)
+    }
+
+    fn prefetch(&mut self, i: &Instruction) -> Decoded<Inst> {
+        let Some(address @ Operand::Address { .. }) = i.operands.first() else {
+            return Ok(inst(super::nothing));
+        };
+        let place = self.address(address)?;
+        if !place.wide || !matches!(Self::space(i), GLOBAL | GENERIC) {
+            return Ok(inst(super::nothing));
+        }
+        let mut decoded = inst(plain(crate::ops::memory::prefetch));
+        self.place(&mut decoded, &place);
+        Ok(decoded)
+    }
+}
+
+fn is_atomic_word(word: Word) -> bool {
+    matches!(
+        word,
+        Word::Add
+            | Word::Min
+            | Word::Max
+            | Word::Inc
+            | Word::Dec
+            | Word::And
+            | Word::Or
+            | Word::Xor
+            | Word::Exch
+            | Word::Cas
+    )
+}
+
+/// Accesses by which threads wait for each other.
+pub(super) fn synchronises(i: &Instruction) -> bool {
+    [Word::Volatile, Word::Relaxed, Word::Acquire, Word::Release, Word::Mmio, Word::Cv].iter().any(|&w| i.has(w))
+}

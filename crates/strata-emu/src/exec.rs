@@ -1,0 +1,184 @@
+//! What a decoded instruction is, and what it sees when it runs.
+
+use crate::fault::Cause;
+use crate::launch::LaunchState;
+use strata_core::op::LaneAddresses;
+use strata_core::{LANES, LaneMask, OpBatch};
+
+/// Bytes of one unit of the register file: 32 lanes of 4 bytes.
+pub(crate) const UNIT_BYTES: usize = 4 * LANES;
+
+/// Where an operand lives: a unit of the frame's registers, or of the function's constants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Slot(pub(crate) u32);
+
+impl Slot {
+    const CONSTANT: u32 = 1 << 31;
+
+    pub(crate) const fn register(unit: u32) -> Self {
+        Self(unit)
+    }
+
+    pub(crate) const fn constant(unit: u32) -> Self {
+        Self(unit | Self::CONSTANT)
+    }
+}
+
+/// What to do after an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Flow {
+    /// Go on.
+    Next,
+    /// The warp's scheduler has to act: the instruction is a barrier, or a collective that lacks members.
+    Wait,
+    /// `Exec::cause` says what went wrong.
+    Fault,
+}
+
+/// The code of a decoded instruction.
+///
+/// # Safety
+/// The instruction's slots must be those that decoding assigned for this function; the execution context must point at a
+/// frame of that function; the CPU must have the features that decoding assumed.
+pub(crate) type OpFn = unsafe fn(&mut Exec<'_>, &Inst, LaneMask) -> Flow;
+
+/// One decoded instruction: a cache line.
+#[derive(Clone)]
+pub(crate) struct Inst {
+    /// Its code.
+    pub(crate) run: OpFn,
+    /// Destination.
+    pub(crate) d: Slot,
+    /// Sources.
+    pub(crate) a: Slot,
+    pub(crate) b: Slot,
+    pub(crate) c: Slot,
+    pub(crate) e: Slot,
+    /// Predicate that must hold, 0 = always; `guard_flip` is all ones for `@!p`.
+    pub(crate) guard: u16,
+    /// Predicate operands: destination(s) and source, where the instruction has any.
+    pub(crate) p: u16,
+    pub(crate) q: u16,
+    pub(crate) r: u16,
+    pub(crate) guard_flip: LaneMask,
+    /// Inverts predicate source `r`; memory operations keep their index into `Exec::touched` here.
+    pub(crate) aux: u32,
+    /// Address offset, immediate or whatever the code says.
+    pub(crate) imm: i64,
+}
+
+/// The allocation that a static memory instruction last touched.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TouchedRange {
+    /// First byte.
+    pub(crate) start: u64,
+    /// Size; 0 matches nothing.
+    pub(crate) size: u64,
+}
+
+/// Predicate 0 of each frame is always true, predicate 1 is the carry flag.
+pub(crate) const TRUE_PREDICATE: u16 = 0;
+/// The carry flag of extended-precision arithmetic.
+pub(crate) const CARRY_PREDICATE: u16 = 1;
+/// First predicate that a program's registers get.
+pub(crate) const FIRST_PREDICATE: u16 = 2;
+
+/// What an instruction sees: the frame of one split of one warp, and the machine around it.
+pub(crate) struct Exec<'l> {
+    /// First unit of the frame.
+    pub(crate) regs: *mut u8,
+    /// First predicate of the frame.
+    pub(crate) preds: *mut u32,
+    /// Constants of the running function.
+    pub(crate) consts: *const u8,
+    /// Shared memory of the CTA.
+    pub(crate) shared: *mut u8,
+    /// Its size.
+    pub(crate) shared_bytes: u64,
+    /// Where device address 0 would be on the host.
+    pub(crate) origin: *mut u8,
+    /// One entry per static memory instruction of the kernel.
+    pub(crate) touched: *mut TouchedRange,
+    /// Device address of the warp's local memory, and its size per lane.
+    pub(crate) local: u64,
+    pub(crate) local_bytes: u64,
+    /// Offset of the frame in each lane's local memory.
+    pub(crate) local_frame: u64,
+    /// Lanes of the warp that have not exited.
+    pub(crate) live: LaneMask,
+    /// The whole mask of the running split, before guards.
+    pub(crate) active: LaneMask,
+    /// Running function: index into the kernel's functions.
+    pub(crate) code: u32,
+    /// Linear number of the CTA, and of the warp in it.
+    pub(crate) cta: u64,
+    pub(crate) warp: u32,
+    /// Slot of the CTA among the resident ones.
+    pub(crate) resident: u32,
+    /// Warp instructions so far: the clock of a machine without time.
+    pub(crate) clock: u64,
+    /// True after an instruction by which other threads could be awaited (atomic, volatile, acquire).
+    pub(crate) synchronised: bool,
+    /// Exchange area of collectives: one value and one predicate per lane.
+    pub(crate) exchange: [u64; LANES],
+    pub(crate) exchange_predicate: LaneMask,
+    /// Bytes read and written in device memory.
+    pub(crate) bytes_read: u64,
+    pub(crate) bytes_written: u64,
+    pub(crate) divisions_by_zero: u64,
+    /// Where addresses go if somebody listens.
+    pub(crate) sink: Option<&'l mut OpBatch>,
+    /// What went wrong, set before `Flow::Fault`.
+    pub(crate) cause: Option<Box<Cause>>,
+    /// The launch.
+    pub(crate) launch: &'l LaunchState<'l>,
+}
+
+impl Exec<'_> {
+    /// Where to read an operand.
+    #[inline(always)]
+    pub(crate) fn read_slot(&self, s: Slot) -> *const u8 {
+        let base = if s.0 & Slot::CONSTANT == 0 { self.regs.cast_const() } else { self.consts };
+        base.wrapping_add((s.0 & !Slot::CONSTANT) as usize * UNIT_BYTES)
+    }
+
+    /// Where to write a result; never a constant.
+    #[inline(always)]
+    pub(crate) fn write_slot(&self, s: Slot) -> *mut u8 {
+        debug_assert_eq!(s.0 & Slot::CONSTANT, 0, "a constant is written");
+        self.regs.wrapping_add(s.0 as usize * UNIT_BYTES)
+    }
+
+    /// One bit per lane of a predicate register.
+    #[inline(always)]
+    pub(crate) fn predicate(&self, p: u16) -> LaneMask {
+        // SAFETY: decoding numbers predicates below the frame's count.
+        unsafe { *self.preds.add(p as usize) }
+    }
+
+    /// Writes a predicate register in the lanes of `m`.
+    #[inline(always)]
+    pub(crate) fn set_predicate(&mut self, p: u16, m: LaneMask, bits: LaneMask) {
+        // SAFETY: decoding numbers predicates below the frame's count.
+        unsafe {
+            let place = self.preds.add(p as usize);
+            *place = (*place & !m) | (bits & m);
+        }
+    }
+
+    /// Records why the launch must stop.
+    #[cold]
+    pub(crate) fn fail(&mut self, cause: Cause) -> Flow {
+        self.cause = Some(Box::new(cause));
+        Flow::Fault
+    }
+
+    /// Hands the addresses of a memory operation to whoever listens.
+    #[inline(always)]
+    pub(crate) fn report(&mut self, addresses: impl FnOnce() -> LaneAddresses) {
+        if let Some(sink) = self.sink.as_deref_mut() {
+            sink.addresses.push(addresses());
+        }
+    }
+}

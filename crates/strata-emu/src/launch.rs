@@ -1,0 +1,456 @@
+//! One launch: what all its CTAs share, and the order they run in.
+//!
+//! CTAs start in the order of their numbers and run to their end one after the other; only when one spins (it may wait for
+//! another CTA) does the next one become resident beside it. So global effects happen in CTA order, and a grid that
+//! synchronises through memory still comes to its end.
+
+use crate::cta::{Cta, CtaStop};
+use crate::exec::{Exec, TouchedRange};
+use crate::fault::{Cause, Fault};
+use crate::kernel::{Constant, Kernel};
+use crate::memory::{Memory, MemoryError};
+use crate::output::Output;
+use crate::warp::{Unit, Visits};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use strata_core::{Addr, Bytes, Counts, Dim3, LANES};
+
+/// Shape and limits of a launch.
+#[derive(Clone, Debug)]
+pub struct LaunchConfig {
+    /// CTAs.
+    pub grid: Dim3,
+    /// Threads per CTA.
+    pub block: Dim3,
+    /// Dynamic shared memory in bytes.
+    pub shared: u32,
+    /// The parameter block.
+    pub params: Vec<u8>,
+    /// All CTAs must be resident together, and `%envreg1`, `%envreg2` name a zeroed workspace.
+    pub cooperative: bool,
+    /// Warp instructions after which the launch is stopped.
+    pub instruction_limit: Option<u64>,
+    /// Host threads; more than one only for kernels in which the order of CTAs cannot be observed.
+    pub threads: usize,
+}
+
+impl LaunchConfig {
+    /// A launch without parameters, dynamic shared memory or limits, on one host thread.
+    pub fn new(grid: Dim3, block: Dim3) -> Self {
+        Self { grid, block, shared: 0, params: Vec::new(), cooperative: false, instruction_limit: None, threads: 1 }
+    }
+}
+
+/// CTAs that may be resident together when they wait for each other. Real GPUs hold some thousands at most.
+const MAX_RESIDENT: usize = 16384;
+/// Bytes of the workspace that cooperative launches find behind `%envreg1:%envreg2`.
+const WORKSPACE_BYTES: u64 = 4096;
+
+/// What all CTAs of a launch share.
+pub(crate) struct LaunchState<'l> {
+    pub(crate) kernel: &'l Kernel,
+    pub(crate) memory: &'l Memory,
+    pub(crate) grid: Dim3,
+    pub(crate) block: Dim3,
+    /// Constants of each function, laid out.
+    pub(crate) constants: Vec<Vec<Unit>>,
+    /// `%tid.x`, `.y`, `.z` of each warp.
+    pub(crate) thread_ids: Vec<[Unit; 3]>,
+    /// Total shared memory of a CTA, and how much of it was asked for by the launch.
+    pub(crate) shared_bytes: u64,
+    pub(crate) dynamic_shared: u32,
+    /// Workspace of a cooperative launch, else 0.
+    pub(crate) workspace: u64,
+    /// More than one host thread runs CTAs.
+    pub(crate) parallel: bool,
+    pub(crate) instruction_limit: u64,
+    /// Number of the launch on its device: `%gridid`.
+    pub(crate) number: u64,
+    pub(crate) output: &'l Output,
+}
+
+impl LaunchState<'_> {
+    pub(crate) fn warps_per_cta(&self) -> usize {
+        self.block.count().div_ceil(LANES as u64) as usize
+    }
+
+    /// Device address of a warp's local memory.
+    pub(crate) fn local_of(&self, resident: u32, warp: u32) -> u64 {
+        let per_warp = self.kernel.local_bytes.next_multiple_of(4) * LANES as u64;
+        let index = u64::from(resident) * self.warps_per_cta() as u64 + u64::from(warp);
+        self.memory.local_base().0 + index * per_warp
+    }
+
+    /// CTAs that can be resident together: limited by local memory.
+    fn resident_limit(&self) -> usize {
+        let per_cta = self.kernel.local_bytes.next_multiple_of(4) * (LANES * self.warps_per_cta()) as u64;
+        match self.memory.local_capacity().0.checked_div(per_cta) {
+            Some(n) => (n as usize).clamp(1, MAX_RESIDENT),
+            None => MAX_RESIDENT,
+        }
+    }
+
+    /// A context for one host thread.
+    pub(crate) fn context<'s>(&'s self, touched: &mut [TouchedRange]) -> Exec<'s> {
+        Exec {
+            regs: std::ptr::null_mut(),
+            preds: std::ptr::null_mut(),
+            consts: std::ptr::null(),
+            shared: std::ptr::null_mut(),
+            shared_bytes: self.shared_bytes,
+            origin: self.memory.host_origin(),
+            touched: touched.as_mut_ptr(),
+            local: 0,
+            local_bytes: self.kernel.local_bytes,
+            local_frame: 0,
+            live: 0,
+            active: 0,
+            code: 0,
+            cta: 0,
+            warp: 0,
+            resident: 0,
+            clock: 0,
+            synchronised: false,
+            exchange: [0; LANES],
+            exchange_predicate: 0,
+            bytes_read: 0,
+            bytes_written: 0,
+            divisions_by_zero: 0,
+            sink: None,
+            cause: None,
+            launch: self,
+        }
+    }
+}
+
+/// Lays out the constants of every function.
+fn lay_out(kernel: &Kernel, params: &[u8], param_address: u64) -> Vec<Vec<Unit>> {
+    let splat = |units: &mut Vec<Unit>, v: u32| units.push(Unit([v; LANES]));
+    let splat64 = |units: &mut Vec<Unit>, v: u64| {
+        // A 64-bit slot is 32 lanes of 8 bytes: two units of alternating halves.
+        let pair = std::array::from_fn(|k| if k % 2 == 0 { v as u32 } else { (v >> 32) as u32 });
+        units.extend([Unit(pair), Unit(pair)]);
+    };
+    kernel
+        .functions
+        .iter()
+        .map(|code| {
+            let mut units = Vec::new();
+            for constant in &code.constants {
+                match constant {
+                    Constant::Word(v) => splat(&mut units, *v),
+                    Constant::Double(v) => splat64(&mut units, *v),
+                    Constant::Lanes(lanes) => units.push(Unit(**lanes)),
+                    Constant::ParamAddress(offset) => splat64(&mut units, param_address + u64::from(*offset)),
+                    Constant::Param { offset, size, signed, wide } => {
+                        let mut bytes = [0; 8];
+                        let from = *offset as usize;
+                        let to = (from + *size as usize).min(params.len());
+                        if from < to {
+                            bytes[..to - from].copy_from_slice(&params[from..to]);
+                        }
+                        let shift = 64 - 8 * u32::from(*size);
+                        let raw = u64::from_le_bytes(bytes) << shift;
+                        let value = if *signed { ((raw as i64) >> shift) as u64 } else { raw >> shift };
+                        if *wide { splat64(&mut units, value) } else { splat(&mut units, value as u32) }
+                    }
+                }
+            }
+            units
+        })
+        .collect()
+}
+
+fn thread_ids(block: Dim3) -> Vec<[Unit; 3]> {
+    let threads = block.count();
+    (0..threads.div_ceil(LANES as u64))
+        .map(|w| {
+            let mut ids = [Unit([0; LANES]); 3];
+            for lane in 0..LANES {
+                let p = block.position((w * LANES as u64 + lane as u64).min(threads - 1));
+                ids[0].0[lane] = p.x;
+                ids[1].0[lane] = p.y;
+                ids[2].0[lane] = p.z;
+            }
+            ids
+        })
+        .collect()
+}
+
+/// Why a launch was refused or stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The launch itself is wrong.
+    #[error("launch of `{kernel}`: {reason}")]
+    Refused {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// The kernel contains instructions that cannot be executed: rendered diagnostics, one each.
+    #[error("kernel `{kernel}` contains instructions that StrataSim cannot execute:\n{}", list.join("\n"))]
+    Unsupported {
+        /// The kernel.
+        kernel: String,
+        /// The instructions.
+        list: Vec<String>,
+    },
+    /// The program failed.
+    #[error("{0}")]
+    Fault(#[from] Box<Fault>),
+}
+
+/// Limits that CUDA sets on a launch (compute capability 7.5: CUDA C++ Programming Guide, technical specifications).
+const MAX_THREADS: u64 = 1024;
+const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+/// The most shared memory any GPU gives a block (compute capability 10.0: 227 KiB).
+const MAX_SHARED: u64 = 227 << 10;
+
+pub(crate) fn check(kernel: &Kernel, config: &LaunchConfig) -> Result<(), LaunchError> {
+    let refuse = |reason: String| Err(LaunchError::Refused { kernel: kernel.name.clone(), reason });
+    if !kernel.unsupported.is_empty() {
+        return Err(LaunchError::Unsupported { kernel: kernel.name.clone(), list: kernel.unsupported.clone() });
+    }
+    let (g, b) = (config.grid, config.block);
+    for (dim, max, what) in [(g, MAX_GRID, "grid"), (b, MAX_BLOCK, "block")] {
+        for ((extent, max), axis) in [dim.x, dim.y, dim.z].into_iter().zip(max).zip(["x", "y", "z"]) {
+            if extent == 0 || extent > max {
+                return refuse(format!("{what} {dim} has {extent} in {axis}; it must be between 1 and {max}"));
+            }
+        }
+    }
+    if b.count() > MAX_THREADS {
+        return refuse(format!("block {b} has {} threads; the limit is {MAX_THREADS}", b.count()));
+    }
+    if let Some((max, exact)) = kernel.max_threads {
+        let limit: u64 = max.iter().map(|&m| u64::from(m.max(1))).product();
+        if exact && [b.x, b.y, b.z] != max.map(|m| m.max(1)) {
+            return refuse(format!("block {b}, but the kernel demands {max:?} (.reqntid)"));
+        }
+        if b.count() > limit {
+            return refuse(format!("block {b} has {} threads; the kernel allows {limit} (.maxntid)", b.count()));
+        }
+    }
+    let shared = kernel.dynamic_shared_at + u64::from(config.shared);
+    if shared > MAX_SHARED {
+        return refuse(format!("{} of shared memory; the limit is {}", Bytes(shared), Bytes(MAX_SHARED)));
+    }
+    if config.params.len() != kernel.param_bytes as usize {
+        return refuse(format!("{} bytes of parameters; the kernel takes {}", config.params.len(), kernel.param_bytes));
+    }
+    if config.threads > 1
+        && let Some(why) = &kernel.order_matters
+    {
+        return refuse(format!("the order of blocks can be observed ({why}); run it with --threads 1"));
+    }
+    Ok(())
+}
+
+/// Sets up what the CTAs share. `param_address` is where the parameter block lies in device memory.
+pub(crate) fn prepare<'l>(
+    kernel: &'l Kernel,
+    memory: &'l Memory,
+    config: &LaunchConfig,
+    number: u64,
+    param_address: u64,
+    workspace: u64,
+    output: &'l Output,
+) -> LaunchState<'l> {
+    LaunchState {
+        kernel,
+        memory,
+        grid: config.grid,
+        block: config.block,
+        constants: lay_out(kernel, &config.params, param_address),
+        thread_ids: thread_ids(config.block),
+        shared_bytes: kernel.static_shared.max(kernel.dynamic_shared_at + u64::from(config.shared)),
+        dynamic_shared: config.shared,
+        workspace,
+        parallel: config.threads > 1,
+        instruction_limit: config.instruction_limit.unwrap_or(u64::MAX),
+        number,
+        output,
+    }
+}
+
+/// One host thread's share of a launch.
+struct Worker {
+    visits: Vec<Visits>,
+    counts: Counts,
+    fault: Option<(u64, Box<Fault>)>,
+}
+
+/// Runs all CTAs; `progress` hears the number of finished CTAs now and then.
+pub(crate) fn run(
+    state: &LaunchState<'_>,
+    threads: usize,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Counts, LaunchError> {
+    let total = state.grid.count();
+    let (next, done, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let work = |slot: u32| {
+        let take = || {
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            (n < total && !stop.load(Ordering::Relaxed)).then_some(n)
+        };
+        let finished = || {
+            let n = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if n.is_multiple_of(64) || n == total {
+                progress(n);
+            }
+        };
+        let worker = run_ctas(state, slot, take, finished);
+        if worker.fault.is_some() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        worker
+    };
+    let workers: Vec<Worker> = if threads <= 1 {
+        vec![work(0)]
+    } else {
+        std::thread::scope(|scope| {
+            let work = &work;
+            let handles: Vec<_> = (0..threads as u32).map(|slot| scope.spawn(move || work(slot))).collect();
+            handles.into_iter().map(|h| h.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
+        })
+    };
+    let mut counts = Counts::default();
+    let mut fault: Option<(u64, Box<Fault>)> = None;
+    for mut worker in workers {
+        counts.add(&worker.counts);
+        add_visits(state.kernel, &worker.visits, &mut counts);
+        // Of several faults the one of the first CTA is told, whichever thread met it first.
+        if let Some(found) = worker.fault.take()
+            && fault.as_ref().is_none_or(|f| found.0 < f.0)
+        {
+            fault = Some(found);
+        }
+    }
+    match fault {
+        Some((_, fault)) => Err(LaunchError::Fault(fault)),
+        None => Ok(counts),
+    }
+}
+
+/// Turns visits of blocks into instructions by class.
+pub(crate) fn add_visits(kernel: &Kernel, visits: &[Visits], counts: &mut Counts) {
+    for (info, v) in kernel.visits.iter().zip(visits) {
+        for &(class, n) in &info.classes {
+            counts.warp_by_class[class as usize] += v.warps * u64::from(n);
+            counts.thread_by_class[class as usize] += v.lanes * u64::from(n);
+        }
+    }
+}
+
+/// Runs CTAs that `take` hands out until there are none. `slot` is the host thread's number.
+fn run_ctas(
+    state: &LaunchState<'_>,
+    slot: u32,
+    take: impl Fn() -> Option<u64>,
+    finished: impl Fn(),
+) -> Worker {
+    let kernel = state.kernel;
+    let mut touched = vec![TouchedRange::default(); kernel.memory_instructions as usize];
+    let mut x = state.context(&mut touched);
+    let mut visits = vec![Visits::default(); kernel.visits.len()];
+    let mut left = state.instruction_limit;
+    let limit = if state.parallel { 1 } else { state.resident_limit() };
+    let new_cta = || Cta::new(state.warps_per_cta(), state.shared_bytes);
+    // CTAs that spin, in their slots of local memory; `None` is a free slot.
+    let mut resident: Vec<Option<Cta>> = Vec::new();
+    let mut spare: Vec<Cta> = vec![new_cta()];
+    let mut fault = None;
+    // Spinning CTAs run again once another has come to its end, or when no further one can start.
+    let mut again = false;
+    'grid: loop {
+        let slots = if again {
+            0..resident.len()
+        } else if resident.iter().flatten().count() < limit
+            && let Some(number) = take()
+        {
+            let mut cta = spare.pop().unwrap_or_else(new_cta);
+            cta.start(kernel, number, state.block.count());
+            let free = resident.iter().position(Option::is_none).unwrap_or_else(|| {
+                resident.push(None);
+                resident.len() - 1
+            });
+            resident[free] = Some(cta);
+            free..free + 1
+        } else if resident.iter().all(Option::is_none) {
+            break;
+        } else {
+            0..resident.len()
+        };
+        again = false;
+        for k in slots {
+            let Some(cta) = &mut resident[k] else { continue };
+            x.resident = if state.parallel { slot } else { k as u32 };
+            match cta.run(&mut x, kernel, &mut visits, &mut left) {
+                CtaStop::Done => {
+                    finished();
+                    spare.extend(resident[k].take());
+                    again = resident.iter().any(Option::is_some);
+                }
+                CtaStop::Spinning => {}
+                CtaStop::Fault { warp } => {
+                    fault = Some((cta.number, Box::new(locate(state, &mut x, cta, warp))));
+                    break 'grid;
+                }
+            }
+        }
+    }
+    let counts = Counts {
+        bytes_read: x.bytes_read,
+        bytes_written: x.bytes_written,
+        divisions_by_zero: x.divisions_by_zero,
+        ..Counts::default()
+    };
+    Worker { visits, counts, fault }
+}
+
+/// Says where in the program a fault happened.
+pub(crate) fn locate(state: &LaunchState<'_>, x: &mut Exec<'_>, cta: &Cta, warp: usize) -> Fault {
+    let kernel = state.kernel;
+    let cause = x.cause.take().map_or(Cause::Unsupported { what: "unknown fault".into() }, |c| *c);
+    let w = &cta.warps[warp];
+    let (code, pc, mask) = match cause {
+        Cause::BarrierDeadlock { .. } => {
+            w.waiting().next().map_or((0, 0, 0), |(_, code, pc, mask)| (code, pc, mask))
+        }
+        _ => {
+            let split = &w.splits[w.current];
+            (split.code, split.pc, split.mask)
+        }
+    };
+    let lane = cause.lane().unwrap_or(mask.trailing_zeros() % LANES as u32);
+    let code = &kernel.functions[code as usize];
+    let function = &kernel.origin.module.functions[code.index as usize];
+    let instruction = function.instructions.get(pc as usize);
+    let source = instruction.and_then(|i| i.loc).map(|loc| {
+        let files = &kernel.origin.module.files;
+        let name = files.iter().find(|f| f.0 == loc.file).map_or("?", |f| f.1.as_str());
+        format!("{name}:{}", loc.line)
+    });
+    Fault {
+        cause,
+        kernel: kernel.name.clone(),
+        function: function.name.clone(),
+        file: kernel.origin.file.clone(),
+        line: instruction.map_or(0, |i| kernel.origin.lines.line(i.span.start)),
+        instruction: instruction.map_or_else(String::new, |i| kernel.origin.text_of(i.span)),
+        source,
+        block: state.grid.position(cta.number),
+        thread: state.block.position((warp * LANES) as u64 + u64::from(lane)),
+    }
+}
+
+/// The zeroed workspace of a cooperative launch.
+pub(crate) fn workspace_of(config: &LaunchConfig, memory: &mut Memory) -> Result<Option<Addr>, MemoryError> {
+    if !config.cooperative {
+        return Ok(None);
+    }
+    let record = memory.alloc(Bytes(WORKSPACE_BYTES), false, "cooperative workspace")?;
+    memory.fill(record.start, record.size, 0)?;
+    Ok(Some(record.start))
+}

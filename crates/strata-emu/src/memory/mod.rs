@@ -1,0 +1,238 @@
+//! Device memory: real bytes behind deterministic device addresses.
+//!
+//! One reservation of host address space backs the whole device, so that a device address becomes a host pointer with one
+//! subtraction and one addition. The operating system provides pages when they are first touched; a device with 32 GiB of
+//! memory costs nothing until a program uses it.
+//!
+//! The reservation has three parts, at fixed device addresses: ordinary allocations, managed allocations, and the local
+//! memory of resident warps. Every allocation is known to the [`Table`], which answers the question behind each bounds
+//! check: which allocation, if any, does this address belong to?
+//!
+//! Invariant: [`Memory`] never hands out a host pointer to bytes outside its reservation; callers check an address range
+//! with [`Memory::range_of`] (or hold a range it returned) before they dereference.
+
+mod table;
+
+pub use table::{AllocationRecord, Nearest};
+use table::{Kind, Table};
+
+use memmap2::{MmapMut, MmapOptions};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use strata_core::{Addr, Bytes};
+
+/// First address of ordinary device memory.
+pub const DEVICE_BASE: u64 = 0x7f00_0000_0000;
+/// Generic addresses of shared memory: offset 0 of a CTA's shared memory appears here.
+pub const SHARED_WINDOW: u64 = 0x0100_0000_0000;
+/// Generic addresses of local memory: offset 0 of a thread's local memory appears here.
+pub const LOCAL_WINDOW: u64 = 0x0200_0000_0000;
+/// Size of either window.
+pub const WINDOW_BYTES: u64 = 1 << 24;
+/// Alignment of ordinary allocations, as `cudaMalloc` gives.
+pub const DEVICE_ALIGN: u64 = 512;
+/// Alignment of managed allocations: one 2 MB tree of the unified-memory driver.
+pub const MANAGED_ALIGN: u64 = 2 << 20;
+
+/// How much memory a device has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Ordinary device memory.
+    pub device: Bytes,
+    /// Managed (unified) memory.
+    pub managed: Bytes,
+    /// Local memory of all resident warps together.
+    pub local: Bytes,
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self { device: Bytes(32 << 30), managed: Bytes(32 << 30), local: Bytes(8 << 30) }
+    }
+}
+
+/// A memory call that cannot be served.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum MemoryError {
+    /// The host refused the address space.
+    #[error("cannot reserve {0} of host address space for device memory: {1}; give the device less memory")]
+    Reserve(Bytes, String),
+    /// The arena is full.
+    #[error("out of device memory: {asked} asked for, {free} of {capacity} free")]
+    Full {
+        /// Size of the request.
+        asked: Bytes,
+        /// What is left, in pieces.
+        free: Bytes,
+        /// Size of the arena.
+        capacity: Bytes,
+    },
+    /// `free` of something that is no allocation's start.
+    #[error("{0} is not the start of a live allocation{1}")]
+    NotAllocated(Addr, String),
+    /// A host copy leaves its allocation.
+    #[error("the range {start}..{end} is not inside one live allocation{nearest}")]
+    OutOfRange {
+        /// First byte.
+        start: Addr,
+        /// One past the last byte.
+        end: Addr,
+        /// Which allocation is near, as text.
+        nearest: String,
+    },
+}
+
+/// The bytes of one device.
+pub struct Memory {
+    map: MmapMut,
+    capacity: Capacity,
+    table: Mutex<Table>,
+}
+
+impl Memory {
+    /// Reserves address space for a device of that capacity.
+    pub fn new(capacity: Capacity) -> Result<Self, MemoryError> {
+        let total = capacity.device.0 + capacity.managed.0 + capacity.local.0;
+        let map = MmapOptions::new()
+            .len(total as usize)
+            .no_reserve_swap()
+            .map_anon()
+            .map_err(|e| MemoryError::Reserve(Bytes(total), e.to_string()))?;
+        let managed_base = DEVICE_BASE + capacity.device.0;
+        let table = Table::new(
+            DEVICE_BASE..managed_base,
+            managed_base.next_multiple_of(MANAGED_ALIGN)..managed_base + capacity.managed.0,
+        );
+        Ok(Self { map, capacity, table: Mutex::new(table) })
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Allocates ordinary or managed memory, zero-filled only the first time its bytes are used.
+    pub fn alloc(&self, size: Bytes, managed: bool, name: &str) -> Result<AllocationRecord, MemoryError> {
+        let kind = if managed { Kind::Managed } else { Kind::Device };
+        self.table().alloc(size, kind, name)
+    }
+
+    /// Gives an allocation back; its record is returned and remembered to explain later misuse.
+    pub fn free(&self, start: Addr) -> Result<AllocationRecord, MemoryError> {
+        self.table().free(start)
+    }
+
+    /// The live allocation that holds `addr`, as first byte and size.
+    pub fn range_of(&self, addr: Addr) -> Option<(Addr, Bytes)> {
+        self.table().find(addr).map(|r| (r.start, r.size))
+    }
+
+    /// What can be said of an address that is in no live allocation.
+    pub fn explain(&self, addr: Addr) -> Nearest {
+        self.table().explain(addr)
+    }
+
+    /// All live allocations in address order.
+    pub fn allocations(&self) -> Vec<AllocationRecord> {
+        self.table().live().cloned().collect()
+    }
+
+    /// First address of local memory.
+    pub fn local_base(&self) -> Addr {
+        Addr(DEVICE_BASE + self.capacity.device.0 + self.capacity.managed.0)
+    }
+
+    /// Size of local memory.
+    pub fn local_capacity(&self) -> Bytes {
+        self.capacity.local
+    }
+
+    /// The address that device address 0 would have on the host: adding a checked device address gives a host pointer.
+    pub(crate) fn host_origin(&self) -> *mut u8 {
+        self.map.as_ptr().cast_mut().wrapping_sub(DEVICE_BASE as usize)
+    }
+
+    /// Host pointer to `size` bytes, if they lie in one live allocation.
+    fn checked(&self, start: Addr, size: u64) -> Result<*mut u8, MemoryError> {
+        let found = self.range_of(start);
+        match found {
+            Some((first, bytes)) if start.0 - first.0 + size <= bytes.0 => {
+                Ok(self.host_origin().wrapping_add(start.0 as usize))
+            }
+            _ => Err(MemoryError::OutOfRange {
+                start,
+                end: start.offset(size),
+                nearest: self.explain(start).to_string(),
+            }),
+        }
+    }
+
+    /// Writes bytes inside one allocation.
+    pub fn write(&mut self, start: Addr, data: &[u8]) -> Result<(), MemoryError> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        let to = self.checked(start, data.len() as u64)?;
+        // SAFETY: `checked` proved that the range lies in the reservation; `&mut self` excludes running kernels.
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len()) };
+        Ok(())
+    }
+
+    /// Reads bytes inside one allocation.
+    pub fn read(&self, start: Addr, data: &mut [u8]) -> Result<(), MemoryError> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        let from = self.checked(start, data.len() as u64)?;
+        // SAFETY: as in `write`; `data` is a distinct Rust slice.
+        unsafe { std::ptr::copy_nonoverlapping(from, data.as_mut_ptr(), data.len()) };
+        Ok(())
+    }
+
+    /// Sets bytes inside one allocation.
+    pub fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), MemoryError> {
+        if size.0 == 0 {
+            return Ok(());
+        }
+        let to = self.checked(start, size.0)?;
+        // SAFETY: as in `write`.
+        unsafe { std::ptr::write_bytes(to, byte, size.0 as usize) };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> Memory {
+        let capacity = Capacity { device: Bytes(1 << 20), managed: Bytes(8 << 20), local: Bytes(1 << 20) };
+        Memory::new(capacity).unwrap()
+    }
+
+    #[test]
+    fn bytes_come_back() {
+        let mut m = small();
+        let a = m.alloc(Bytes(100), false, "a").unwrap();
+        m.fill(a.start, Bytes(100), 7).unwrap();
+        m.write(a.start.offset(10), &[1, 2, 3]).unwrap();
+        let mut out = [0; 5];
+        m.read(a.start.offset(9), &mut out).unwrap();
+        assert_eq!(out, [7, 1, 2, 3, 7]);
+    }
+
+    #[test]
+    fn a_copy_past_the_end_names_the_allocation() {
+        let mut m = small();
+        let a = m.alloc(Bytes(100), false, "weights").unwrap();
+        let e = m.write(a.start.offset(98), &[0; 3]).unwrap_err().to_string();
+        assert!(e.contains("weights"), "{e}");
+        assert!(m.write(a.start.offset(97), &[0; 3]).is_ok());
+    }
+
+    #[test]
+    fn managed_memory_is_aligned_to_trees() {
+        let m = small();
+        let a = m.alloc(Bytes(1), true, "a").unwrap();
+        let b = m.alloc(Bytes(1), true, "b").unwrap();
+        assert_eq!((a.start.0 % MANAGED_ALIGN, b.start.0 % MANAGED_ALIGN), (0, 0));
+    }
+}

@@ -1,0 +1,235 @@
+//! Data exchange inside a warp: shuffles, votes, matches, reductions, election.
+//!
+//! Each has two halves. *Gather* puts the lanes' values into the exchange area of the warp; *finish* computes results from
+//! it. When all members of the mask (slot `e`) are here, both happen at once; otherwise the split waits, and the scheduler
+//! calls *finish* when the last member has come, even if members stand at different instructions.
+
+use crate::exec::{Exec, Flow, Inst, OpFn};
+use crate::kernel::Control;
+use crate::lanes::{read_lanes, write_lanes};
+use strata_core::{LANES, LaneMask};
+
+/// The member mask of a collective: what the first active lane says.
+#[inline(always)]
+fn members(x: &Exec<'_>, i: &Inst, m: LaneMask) -> LaneMask {
+    // SAFETY: decoding gave a 32-bit slot.
+    let masks = unsafe { read_lanes::<u32>(x, i.e) };
+    masks[m.trailing_zeros() as usize]
+}
+
+/// True if no live member is missing.
+#[inline(always)]
+fn complete(x: &Exec<'_>, i: &Inst, m: LaneMask) -> bool {
+    members(x, i, m) & x.live & !m == 0
+}
+
+/// `bar.warp.sync`.
+pub(crate) unsafe fn warp_barrier(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    if complete(x, i, m) { Flow::Next } else { Flow::Wait }
+}
+
+/// A collective: its code when it meets an instruction, and what the scheduler needs to finish it later.
+pub(crate) struct Collective {
+    pub(crate) run: OpFn,
+    pub(crate) control: Control,
+}
+
+macro_rules! collective {
+    ($gather:expr, $finish:expr) => {{
+        unsafe fn run(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+            if !complete(x, i, m) {
+                return Flow::Wait;
+            }
+            // SAFETY: the caller of an `OpFn` guarantees what both need.
+            unsafe {
+                $gather(x, i, m);
+                $finish(x, i, m)
+            }
+        }
+        Collective { run, control: Control::Collective { gather: $gather, finish: $finish } }
+    }};
+}
+
+/// Puts 32-bit values of slot `a` into the exchange area.
+unsafe fn gather32(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    // SAFETY: decoding gave a 32-bit slot.
+    let values = unsafe { read_lanes::<u32>(x, i.a) };
+    for l in (0..LANES).filter(|l| m >> l & 1 != 0) {
+        x.exchange[l] = u64::from(values[l]);
+    }
+    Flow::Next
+}
+
+/// Puts 64-bit values of slot `a` into the exchange area.
+unsafe fn gather64(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    // SAFETY: decoding gave a 64-bit slot.
+    let values = unsafe { read_lanes::<u64>(x, i.a) };
+    for l in (0..LANES).filter(|l| m >> l & 1 != 0) {
+        x.exchange[l] = values[l];
+    }
+    Flow::Next
+}
+
+/// Puts predicate `r` into the exchange area.
+unsafe fn gather_predicate(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    let bits = x.predicate(i.r) ^ i.aux;
+    x.exchange_predicate = x.exchange_predicate & !m | bits & m;
+    Flow::Next
+}
+
+/// Which lane a shuffle reads, and whether it is in range.
+#[inline(always)]
+fn source_lane(mode: i64, lane: u32, b: u32, c: u32) -> (u32, bool) {
+    let (clamp, segment) = (c & 31, c >> 8 & 31);
+    let b = b & 31;
+    let max = (lane & segment) | (clamp & !segment);
+    let min = lane & segment;
+    let (j, inside) = match mode {
+        UP => (lane.wrapping_sub(b), lane as i32 - b as i32 >= max as i32),
+        DOWN => (lane + b, lane + b <= max),
+        BFLY => (lane ^ b, lane ^ b <= max),
+        _ => (min | (b & !segment), min | (b & !segment) <= max),
+    };
+    if inside { (j & 31, true) } else { (lane, false) }
+}
+
+/// Shuffle modes, as `imm >> CONTROL_BITS` of the instruction.
+pub(crate) const UP: i64 = 0;
+pub(crate) const DOWN: i64 = 1;
+pub(crate) const BFLY: i64 = 2;
+pub(crate) const IDX: i64 = 3;
+/// Low bits of `imm` hold the index of the control entry.
+pub(crate) const CONTROL_BITS: u32 = 32;
+
+/// `shfl.sync`: `d|p = a` of another lane chosen by `b` and `c`; `q` is 1 if the predicate is wanted.
+unsafe fn finish_shuffle(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    let mode = i.imm >> CONTROL_BITS;
+    // SAFETY: decoding gave 32-bit slots.
+    unsafe {
+        let (b, c) = (read_lanes::<u32>(x, i.b), read_lanes::<u32>(x, i.c));
+        let mut inside = 0;
+        let results: [u32; LANES] = std::array::from_fn(|l| {
+            let (from, ok) = source_lane(mode, l as u32, b[l], c[l]);
+            inside |= u32::from(ok) << l;
+            x.exchange[from as usize] as u32
+        });
+        write_lanes::<u32>(x, i.d, m, |l| results[l]);
+        if i.q != 0 {
+            x.set_predicate(i.p, m, inside);
+        }
+    }
+    Flow::Next
+}
+
+/// `vote.sync`: the mode is `imm >> CONTROL_BITS`.
+pub(crate) const ALL: i64 = 0;
+pub(crate) const ANY: i64 = 1;
+pub(crate) const UNI: i64 = 2;
+pub(crate) const BALLOT: i64 = 3;
+
+unsafe fn finish_vote(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    let voters = members(x, i, m) & x.live;
+    let yes = x.exchange_predicate & voters;
+    let all = |holds: bool| if holds { LaneMask::MAX } else { 0 };
+    match i.imm >> CONTROL_BITS {
+        ALL => x.set_predicate(i.p, m, all(yes == voters)),
+        ANY => x.set_predicate(i.p, m, all(yes != 0)),
+        UNI => x.set_predicate(i.p, m, all(yes == voters || yes == 0)),
+        // SAFETY: decoding gave a 32-bit destination.
+        _ => unsafe { write_lanes::<u32>(x, i.d, m, |_| yes) },
+    }
+    Flow::Next
+}
+
+/// `match.any`: lanes with the same value. `match.all` (`imm` mode 1): the members if all agree, and a predicate.
+unsafe fn finish_match(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    let here = members(x, i, m) & x.live;
+    let values = x.exchange;
+    let same = |l: usize| {
+        (0..LANES).filter(|&k| here >> k & 1 != 0 && values[k] == values[l]).fold(0, |bits, k| bits | 1 << k)
+    };
+    let results: [u32; LANES] = std::array::from_fn(same);
+    // SAFETY: decoding gave a 32-bit destination.
+    unsafe {
+        if i.imm >> CONTROL_BITS == 0 {
+            write_lanes::<u32>(x, i.d, m, |l| results[l]);
+        } else {
+            let agree = results[m.trailing_zeros() as usize] == here;
+            write_lanes::<u32>(x, i.d, m, |_| if agree { here } else { 0 });
+            if i.q != 0 {
+                x.set_predicate(i.p, m, if agree { LaneMask::MAX } else { 0 });
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// `redux.sync`: the operation is `imm >> CONTROL_BITS`, an index into [`REDUCTIONS`].
+unsafe fn finish_reduction(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    let here = members(x, i, m) & x.live;
+    let reduce = REDUCTIONS[(i.imm >> CONTROL_BITS) as usize];
+    let result = (0..LANES)
+        .filter(|l| here >> l & 1 != 0)
+        .map(|l| x.exchange[l] as u32)
+        .reduce(reduce)
+        .unwrap_or_default();
+    // SAFETY: decoding gave a 32-bit destination.
+    unsafe { write_lanes::<u32>(x, i.d, m, |_| result) };
+    Flow::Next
+}
+
+/// What `redux.sync` can do: add, min and max of either sign, and, or, xor.
+pub(crate) const REDUCTIONS: [fn(u32, u32) -> u32; 8] = [
+    u32::wrapping_add,
+    u32::min,
+    |a, b| (a as i32).min(b as i32) as u32,
+    u32::max,
+    |a, b| (a as i32).max(b as i32) as u32,
+    |a, b| a & b,
+    |a, b| a | b,
+    |a, b| a ^ b,
+];
+
+/// `elect.sync`: the lowest member is the leader.
+unsafe fn finish_election(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    let here = members(x, i, m) & x.live;
+    let leader = here.trailing_zeros();
+    // SAFETY: decoding gave a 32-bit destination.
+    unsafe { write_lanes::<u32>(x, i.d, m, |_| leader) };
+    if i.q != 0 {
+        x.set_predicate(i.p, m, 1u32.unbounded_shl(leader));
+    }
+    Flow::Next
+}
+
+unsafe fn gather_nothing(_: &mut Exec<'_>, _: &Inst, _: LaneMask) -> Flow {
+    Flow::Next
+}
+
+pub(crate) fn shuffle() -> Collective {
+    collective!(gather32, finish_shuffle)
+}
+
+pub(crate) fn vote() -> Collective {
+    collective!(gather_predicate, finish_vote)
+}
+
+pub(crate) fn match_lanes(wide: bool) -> Collective {
+    if wide { collective!(gather64, finish_match) } else { collective!(gather32, finish_match) }
+}
+
+pub(crate) fn reduction() -> Collective {
+    collective!(gather32, finish_reduction)
+}
+
+pub(crate) fn election() -> Collective {
+    collective!(gather_nothing, finish_election)
+}
+
+/// `activemask`.
+pub(crate) unsafe fn active_mask(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    let active = x.active;
+    // SAFETY: decoding gave a 32-bit destination.
+    unsafe { write_lanes::<u32>(x, i.d, m, |_| active) };
+    Flow::Next
+}

@@ -1,0 +1,9 @@
+//! What instructions do that is more than one function per lane.
+
+pub(crate) mod atomic;
+pub(crate) mod built_in;
+pub(crate) mod collective;
+pub(crate) mod frame;
+pub(crate) mod memory;
+pub(crate) mod moves;
+pub(crate) mod special;

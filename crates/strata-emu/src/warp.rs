@@ -1,0 +1,815 @@
+//! A warp: registers, and the splits that its lanes have parted into.
+//!
+//! Lanes that branch differently become separate *splits*, each with its own program counter. A split that reaches the
+//! block where its siblings meet again arrives there and waits; when all have arrived, the split that branched goes on
+//! with all of them. Splits form a tree through `parent`; only leaves run, one at a time.
+//!
+//! Lanes are independent threads: a split that has taken many backward branches gives way to another that is ready, and
+//! lanes that wait for a meeting are let go when a sibling keeps spinning (it may be waiting for them). So a spin on
+//! `atomicCAS` inside a warp, or `bar.warp.sync` in both arms of a branch, comes to its end.
+//!
+//! Invariant: the masks of the leaves are disjoint, and together with arrived lanes cover the live lanes of the warp.
+
+use crate::cta::Barriers;
+use crate::exec::{Exec, Flow, UNIT_BYTES};
+use crate::kernel::{Callee, Code, Control, Exit, Kernel, NO_BLOCK, Test, UnitRange};
+use crate::lanes::read_lanes;
+use crate::fault::Cause;
+use crate::program::FUNCTION_WINDOW;
+use strata_core::{LANES, LaneMask, WarpOp};
+
+/// Backward branches after which a split gives way. An iteration that may be waiting for another thread counts
+/// [`SPIN_WEIGHT`] times: it touched memory with an atomic, volatile or acquiring access.
+const PATIENCE: u32 = 1 << 16;
+const SPIN_WEIGHT: u32 = 1 << 8;
+
+/// 32 lanes of 4 bytes.
+#[derive(Clone, Copy)]
+#[repr(C, align(128))]
+pub(crate) struct Unit(pub(crate) [u32; LANES]);
+
+const _: () = assert!(size_of::<Unit>() == UNIT_BYTES);
+
+/// What a split is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    /// Can run.
+    Ready,
+    /// Branched or called; waits for its lanes to arrive.
+    Parted,
+    /// Waits at a warp barrier or collective for these lanes.
+    Members(LaneMask),
+    /// Waits at a CTA barrier.
+    Barrier(u8),
+    /// Free for reuse.
+    Gone,
+}
+
+/// Some lanes of a warp with one program counter.
+#[derive(Clone, Debug)]
+pub(crate) struct Split {
+    pub(crate) state: State,
+    /// Lanes that belong to it (for `Parted`: lanes still expected back).
+    pub(crate) mask: LaneMask,
+    /// Lanes that have arrived, if `Parted`.
+    arrived: LaneMask,
+    /// Next instruction and its block; for `Parted` the block to go on with.
+    pub(crate) pc: u32,
+    block: u32,
+    /// Block where it meets its siblings, or [`NO_BLOCK`].
+    meet: u32,
+    /// Split that waits for it, or `NONE`.
+    parent: u32,
+    /// True if this split is `Parted` by a call, so that `ret` leads back to it.
+    calls: bool,
+    /// Frame: function, first unit, first predicate, offset in local memory.
+    pub(crate) code: u32,
+    units: u32,
+    predicates: u32,
+    local: u64,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Why a warp stopped running.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum WarpStop {
+    /// All lanes have exited.
+    Exited,
+    /// Nothing in the warp can run until a CTA barrier opens.
+    Waiting,
+    /// The warp gave way; `spinning` if it may be waiting for another thread.
+    Yielded { spinning: bool },
+    /// An operation left the warp (only with a listener).
+    Left,
+    /// The execution context holds the cause; the current split's `pc` says where.
+    Fault,
+}
+
+/// How often each block ran, and with how many lanes.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Visits {
+    pub(crate) warps: u64,
+    pub(crate) lanes: u64,
+}
+
+/// A warp of a resident CTA.
+pub(crate) struct Warp {
+    units: Vec<Unit>,
+    predicates: Vec<u32>,
+    pub(crate) splits: Vec<Split>,
+    /// The split that runs, or ran last.
+    pub(crate) current: usize,
+    /// Lanes that exist and have not exited.
+    pub(crate) live: LaneMask,
+    patience: u32,
+    spinning: bool,
+    exchange: [u64; LANES],
+    exchange_predicate: LaneMask,
+}
+
+impl Warp {
+    /// A warp without a program.
+    pub(crate) fn new() -> Self {
+        Self {
+            units: Vec::new(),
+            predicates: Vec::new(),
+            splits: Vec::new(),
+            current: 0,
+            live: 0,
+            patience: PATIENCE,
+            spinning: false,
+            exchange: [0; LANES],
+            exchange_predicate: 0,
+        }
+    }
+
+    /// Puts the warp at the start of a kernel; its memory is reused.
+    pub(crate) fn start(&mut self, kernel: &Kernel, lanes: LaneMask) {
+        let code = &kernel.functions[0];
+        self.units.clear();
+        self.units.resize(code.units as usize, Unit([0; LANES]));
+        self.predicates.clear();
+        self.predicates.resize(code.predicates as usize, 0);
+        self.predicates[0] = LaneMask::MAX;
+        self.splits.clear();
+        self.splits.push(Split {
+            state: State::Ready,
+            mask: lanes,
+            arrived: 0,
+            pc: code.blocks[0].first,
+            block: 0,
+            meet: NO_BLOCK,
+            parent: NONE,
+            calls: false,
+            code: 0,
+            units: 0,
+            predicates: 0,
+            local: 0,
+        });
+        self.current = 0;
+        self.live = lanes;
+        self.patience = PATIENCE;
+        self.spinning = false;
+    }
+
+    /// Runs the warp until it stops for one of the reasons of [`WarpStop`].
+    pub(crate) fn run<const LISTEN: bool>(
+        &mut self,
+        x: &mut Exec<'_>,
+        kernel: &Kernel,
+        barriers: &mut Barriers,
+        visits: &mut [Visits],
+        instructions_left: &mut u64,
+    ) -> WarpStop {
+        x.exchange = self.exchange;
+        x.exchange_predicate = self.exchange_predicate;
+        let stop = loop {
+            if self.splits[self.current].state != State::Ready && !self.pick() {
+                break if self.live == 0 { WarpStop::Exited } else { WarpStop::Waiting };
+            }
+            if let Some(stop) = self.run_split::<LISTEN>(x, kernel, barriers, visits, instructions_left) {
+                break stop;
+            }
+        };
+        self.exchange = x.exchange;
+        self.exchange_predicate = x.exchange_predicate;
+        stop
+    }
+
+    /// Points the execution context at a split's frame.
+    fn enter(&mut self, x: &mut Exec<'_>, split: usize) {
+        let s = &self.splits[split];
+        x.regs = self.units.as_mut_ptr().wrapping_add(s.units as usize).cast();
+        x.preds = self.predicates.as_mut_ptr().wrapping_add(s.predicates as usize);
+        x.consts = x.launch.constants[s.code as usize].as_ptr().cast();
+        x.local_frame = s.local;
+        x.code = s.code;
+        x.active = s.mask;
+        x.live = self.live;
+    }
+
+    /// Runs the current split until it parts, waits, arrives, exits or gives way. `None`: look for another split.
+    fn run_split<const LISTEN: bool>(
+        &mut self,
+        x: &mut Exec<'_>,
+        kernel: &Kernel,
+        barriers: &mut Barriers,
+        visits: &mut [Visits],
+        instructions_left: &mut u64,
+    ) -> Option<WarpStop> {
+        let current = self.current;
+        self.enter(x, current);
+        let s = &self.splits[current];
+        let (mask, meet) = (s.mask, s.meet);
+        let (mut block, mut pc) = (s.block, s.pc);
+        let code: &Code = &kernel.functions[s.code as usize];
+        if block == meet {
+            self.arrive(current, mask);
+            return None;
+        }
+        loop {
+            let b = &code.blocks[block as usize];
+            if pc == b.first {
+                let v = &mut visits[b.visit as usize];
+                v.warps += 1;
+                v.lanes += u64::from(mask.count_ones());
+                x.clock += u64::from(b.length);
+                if *instructions_left < u64::from(b.length) {
+                    self.save(current, block, pc);
+                    x.fail(Cause::InstructionLimit { limit: x.launch.instruction_limit });
+                    return Some(WarpStop::Fault);
+                }
+                *instructions_left -= u64::from(b.length);
+            }
+            while pc < b.end {
+                // SAFETY: `pc` is below `b.end`, an index into this function's instructions.
+                let i = unsafe { code.insts.get_unchecked(pc as usize) };
+                let m = mask & (x.predicate(i.guard) ^ i.guard_flip);
+                let first_address = if LISTEN { x.sink.as_ref().map_or(0, |s| s.addresses.len()) } else { 0 };
+                if m != 0 {
+                    // SAFETY: the context points at this function's frame; see `OpFn`.
+                    match unsafe { (i.run)(x, i, m) } {
+                        Flow::Next => {}
+                        Flow::Fault => {
+                            self.save(current, block, pc);
+                            return Some(WarpStop::Fault);
+                        }
+                        Flow::Wait => {
+                            self.save(current, block, pc);
+                            if LISTEN {
+                                tell(x, code.first_pc + pc, m, first_address);
+                            }
+                            return self.wait(x, code, barriers, current, m);
+                        }
+                    }
+                }
+                if LISTEN {
+                    tell(x, code.first_pc + pc, m, first_address);
+                    if x.sink.as_ref().is_some_and(|s| s.addresses.len() > first_address) {
+                        self.save(current, block, pc + 1);
+                        return Some(WarpStop::Left);
+                    }
+                }
+                pc += 1;
+            }
+            if LISTEN && b.first + b.length > b.end {
+                tell(x, code.first_pc + b.end, mask, usize::MAX);
+            }
+            let next = match &b.exit {
+                Exit::Jump { to } => *to,
+                Exit::Branch { test, taken, other, meet: rejoin } => {
+                    let going = mask & truth(x, *test);
+                    if going == mask {
+                        *taken
+                    } else if going == 0 {
+                        *other
+                    } else {
+                        self.save(current, block, pc);
+                        self.part(code, current, *rejoin, &[(*other, mask & !going), (*taken, going)]);
+                        return None;
+                    }
+                }
+                exit => {
+                    self.save(current, block, pc);
+                    match self.leave(x, kernel, code, exit, mask) {
+                        Ok(Some(next)) => next,
+                        Ok(None) => return None,
+                        Err(cause) => {
+                            x.fail(cause);
+                            return Some(WarpStop::Fault);
+                        }
+                    }
+                }
+            };
+            if next == meet {
+                self.arrive(current, mask);
+                return None;
+            }
+            pc = code.blocks[next as usize].first;
+            if next <= block {
+                let weight = if x.synchronised { SPIN_WEIGHT } else { 1 };
+                self.spinning |= x.synchronised;
+                x.synchronised = false;
+                self.patience = self.patience.saturating_sub(weight);
+                if self.patience == 0 {
+                    self.save(current, next, pc);
+                    return self.give_way();
+                }
+            }
+            block = next;
+        }
+    }
+
+    fn save(&mut self, split: usize, block: u32, pc: u32) {
+        let s = &mut self.splits[split];
+        s.block = block;
+        s.pc = pc;
+    }
+
+    /// Chooses a split that can run; lanes that wait for a meeting are let go if nothing else can.
+    fn pick(&mut self) -> bool {
+        loop {
+            let n = self.splits.len();
+            if let Some(next) = (1..=n).map(|k| (self.current + n - k) % n).find(|&k| self.splits[k].state == State::Ready)
+            {
+                self.current = next;
+                return true;
+            }
+            let stuck = self.splits.iter().any(|s| matches!(s.state, State::Members(_)));
+            if !stuck || !self.let_go() {
+                return false;
+            }
+        }
+    }
+
+    /// The current split has run long enough.
+    fn give_way(&mut self) -> Option<WarpStop> {
+        let spinning = std::mem::take(&mut self.spinning);
+        self.patience = PATIENCE;
+        let n = self.splits.len();
+        let other = (1..n).map(|k| (self.current + k) % n).find(|&k| self.splits[k].state == State::Ready);
+        if let Some(other) = other {
+            self.current = other;
+        } else if spinning {
+            self.let_go();
+        }
+        Some(WarpStop::Yielded { spinning })
+    }
+
+    /// Lets lanes that wait for a meeting go on without the others.
+    fn let_go(&mut self) -> bool {
+        let Some(waiting) = self.splits.iter().rposition(|s| s.state == State::Parted && !s.calls && s.arrived != 0) else {
+            return false;
+        };
+        let node = &mut self.splits[waiting];
+        let lanes = std::mem::take(&mut node.arrived);
+        node.mask &= !lanes;
+        let mut split = node.clone();
+        split.state = State::Ready;
+        split.mask = lanes;
+        self.current = self.add(split);
+        true
+    }
+
+    fn add(&mut self, split: Split) -> usize {
+        if let Some(free) = self.splits.iter().position(|s| s.state == State::Gone) {
+            self.splits[free] = split;
+            return free;
+        }
+        self.splits.push(split);
+        self.splits.len() - 1
+    }
+
+    /// The lanes of `split` go different ways and meet again at `rejoin`.
+    fn part(&mut self, code: &Code, split: usize, rejoin: u32, ways: &[(u32, LaneMask)]) {
+        let whole = self.splits[split].clone();
+        let nested = rejoin != NO_BLOCK && rejoin != whole.meet;
+        let (parent, meet) = if nested { (split as u32, rejoin) } else { (whole.parent, whole.meet) };
+        let start = |to: u32| code.blocks[to as usize].first;
+        if nested {
+            let node = &mut self.splits[split];
+            node.state = State::Parted;
+            node.arrived = 0;
+            node.block = rejoin;
+            node.pc = start(rejoin);
+        } else {
+            self.splits[split].state = State::Gone;
+        }
+        let mut first = None;
+        for &(to, lanes) in ways {
+            if lanes == 0 {
+                continue;
+            }
+            let child = Split {
+                state: State::Ready,
+                mask: lanes,
+                arrived: 0,
+                pc: start(to),
+                block: to,
+                meet,
+                parent,
+                calls: false,
+                ..whole.clone()
+            };
+            let child = self.add(child);
+            if to == meet {
+                self.arrive(child, lanes);
+            } else {
+                first.get_or_insert(child);
+            }
+        }
+        if let Some(first) = first {
+            self.current = first;
+        }
+    }
+
+    /// Lanes of `split` have come to the block where their siblings meet.
+    fn arrive(&mut self, split: usize, lanes: LaneMask) {
+        let parent = self.splits[split].parent;
+        self.splits[split].state = State::Gone;
+        if parent != NONE {
+            let node = &mut self.splits[parent as usize];
+            node.arrived |= lanes;
+            self.settle(parent as usize);
+        }
+    }
+
+    /// Lets a parted split go on if nobody is missing.
+    fn settle(&mut self, node: usize) {
+        let s = &mut self.splits[node];
+        if s.state != State::Parted {
+            return;
+        }
+        if s.mask == 0 {
+            s.state = State::Gone;
+        } else if s.arrived == s.mask {
+            s.state = State::Ready;
+            s.arrived = 0;
+            s.calls = false;
+            self.current = node;
+        }
+    }
+
+    /// Calls, returns, exits and branch tables. `Some(block)`: all lanes go on there.
+    fn leave(
+        &mut self,
+        x: &mut Exec<'_>,
+        kernel: &Kernel,
+        code: &Code,
+        exit: &Exit,
+        mask: LaneMask,
+    ) -> Result<Option<u32>, Cause> {
+        let current = self.current;
+        match exit {
+            Exit::Jump { .. } | Exit::Branch { .. } => unreachable!("handled by the run loop"),
+            Exit::Return { test, other } | Exit::Exit { test, other } => {
+                let going = mask & truth(x, *test);
+                let returns = matches!(exit, Exit::Return { .. }) && self.caller(current).is_some();
+                if going != 0 {
+                    if returns {
+                        self.come_back(kernel, current, going);
+                    } else {
+                        self.end(x, going);
+                    }
+                }
+                if going == mask {
+                    self.splits[current].state = State::Gone;
+                    return Ok(None);
+                }
+                if going != 0 {
+                    self.splits[current].mask &= !going;
+                    self.save(current, *other, code.blocks[*other as usize].first);
+                    return Ok(None);
+                }
+                Ok(Some(*other))
+            }
+            Exit::Table { test, index, targets, other, meet } => {
+                let going = mask & truth(x, *test);
+                // SAFETY: decoding gave a 32-bit slot.
+                let indices = unsafe { read_lanes::<u32>(x, *index) };
+                let mut ways: Vec<(u32, LaneMask)> = Vec::new();
+                for lane in 0..LANES {
+                    let bit = 1 << lane;
+                    let to = if mask & bit == 0 {
+                        continue;
+                    } else if going & bit == 0 {
+                        *other
+                    } else if let Some(to) = targets.get(indices[lane] as usize) {
+                        *to
+                    } else {
+                        let message = format!(
+                            "branch table index {} is outside its {} targets",
+                            indices[lane],
+                            targets.len()
+                        );
+                        return Err(Cause::Trap { lane: lane as u32, message });
+                    };
+                    match ways.iter_mut().find(|w| w.0 == to) {
+                        Some(way) => way.1 |= bit,
+                        None => ways.push((to, bit)),
+                    }
+                }
+                if let [(to, _)] = ways[..] {
+                    return Ok(Some(to));
+                }
+                self.part(code, current, *meet, &ways);
+                Ok(None)
+            }
+            Exit::Call(call) => {
+                let going = mask & truth(x, call.test);
+                if going == 0 {
+                    return Ok(Some(call.next));
+                }
+                let mut callees: Vec<(u32, LaneMask)> = Vec::new();
+                match call.callee {
+                    Callee::Known(f) => callees.push((f, going)),
+                    Callee::Indirect(slot) => {
+                        // SAFETY: decoding gave a 64-bit slot.
+                        let targets = unsafe { read_lanes::<u64>(x, slot) };
+                        for lane in (0..LANES).filter(|l| going >> l & 1 != 0) {
+                            let f = function_at(kernel, targets[lane]).ok_or_else(|| Cause::Trap {
+                                lane: lane as u32,
+                                message: format!("indirect call of {:#x}, which is no function", targets[lane]),
+                            })?;
+                            match callees.iter_mut().find(|c| c.0 == f) {
+                                Some(c) => c.1 |= 1 << lane,
+                                None => callees.push((f, 1 << lane)),
+                            }
+                        }
+                    }
+                }
+                self.call(kernel, code, current, call, &callees, mask & !going)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The nearest split that called the function `split` runs in.
+    fn caller(&self, split: usize) -> Option<usize> {
+        let mut s = self.splits[split].parent;
+        while s != NONE {
+            if self.splits[s as usize].calls {
+                return Some(s as usize);
+            }
+            s = self.splits[s as usize].parent;
+        }
+        None
+    }
+
+    /// The current split calls; lanes of `skip` failed the call's guard and wait behind it.
+    #[allow(clippy::too_many_arguments, reason = "one call site; a structure would only rename the arguments")]
+    fn call(
+        &mut self,
+        kernel: &Kernel,
+        code: &Code,
+        current: usize,
+        call: &crate::kernel::Call,
+        callees: &[(u32, LaneMask)],
+        skip: LaneMask,
+    ) -> Result<(), Cause> {
+        let call_block = self.splits[current].block;
+        let frame = self.splits[current].clone();
+        let (units, predicates) = (frame.units + code.units, frame.predicates + code.predicates);
+        let local = frame.local + code.local_bytes;
+        for &(f, lanes) in callees {
+            let callee = &kernel.functions[f as usize];
+            if local + callee.local_bytes > kernel.local_bytes.max(1) && callee.local_bytes > 0
+                || units > MAX_FRAME_UNITS
+            {
+                return Err(Cause::StackOverflow { local: kernel.local_bytes });
+            }
+            if self.units.len() < (units + callee.units) as usize {
+                self.units.resize((units + callee.units) as usize, Unit([0; LANES]));
+            }
+            if self.predicates.len() < (predicates + callee.predicates) as usize {
+                self.predicates.resize((predicates + callee.predicates) as usize, 0);
+            }
+            self.predicates[predicates as usize] = LaneMask::MAX;
+            for (from, to) in call.arguments.iter().zip(&callee.params) {
+                self.copy_units(frame.units, *from, units, *to, lanes);
+            }
+        }
+        let node = &mut self.splits[current];
+        node.state = State::Parted;
+        node.calls = true;
+        node.arrived = skip;
+        // The call's own block tells `come_back` where results go; `settle` moves on to the next one.
+        node.block = call_block;
+        for &(f, lanes) in callees {
+            let callee = &kernel.functions[f as usize];
+            let child = self.add(Split {
+                state: State::Ready,
+                mask: lanes,
+                arrived: 0,
+                pc: callee.blocks[0].first,
+                block: 0,
+                meet: NO_BLOCK,
+                parent: current as u32,
+                calls: false,
+                code: f,
+                units,
+                predicates,
+                local,
+            });
+            self.current = child;
+        }
+        Ok(())
+    }
+
+    fn copy_units(&mut self, from_base: u32, from: UnitRange, to_base: u32, to: UnitRange, lanes: LaneMask) {
+        for k in 0..from.units.min(to.units) {
+            let source = self.units[(from_base + from.first + k) as usize];
+            let target = &mut self.units[(to_base + to.first + k) as usize];
+            for l in 0..LANES {
+                if lanes >> l & 1 != 0 {
+                    target.0[l] = source.0[l];
+                }
+            }
+        }
+    }
+
+    /// Lanes return from the function that the current split runs in.
+    fn come_back(&mut self, kernel: &Kernel, current: usize, lanes: LaneMask) {
+        let Some(caller) = self.caller(current) else { return };
+        let mut s = self.splits[current].parent as usize;
+        while s != caller {
+            self.splits[s].mask &= !lanes;
+            let up = self.splits[s].parent as usize;
+            self.settle(s);
+            s = up;
+        }
+        let (from_base, to_base) = (self.splits[current].units, self.splits[caller].units);
+        let callee = &kernel.functions[self.splits[current].code as usize];
+        let calling = &kernel.functions[self.splits[caller].code as usize];
+        let Exit::Call(call) = &calling.blocks[self.splits[caller].block as usize].exit else {
+            unreachable!("a calling split stands at a call");
+        };
+        for (from, to) in callee.returns.iter().zip(&call.results) {
+            self.copy_units(from_base, *from, to_base, *to, lanes);
+        }
+        let node = &mut self.splits[caller];
+        node.arrived |= lanes;
+        if node.arrived == node.mask {
+            node.block = call.next;
+            node.pc = calling.blocks[call.next as usize].first;
+        }
+        self.settle(caller);
+    }
+
+    /// Lanes exit the kernel.
+    fn end(&mut self, x: &mut Exec<'_>, lanes: LaneMask) {
+        self.live &= !lanes;
+        x.live = self.live;
+        for node in 0..self.splits.len() {
+            if self.splits[node].state == State::Parted {
+                self.splits[node].mask &= !lanes;
+                self.splits[node].arrived &= !lanes;
+            }
+        }
+        let current = self.current;
+        for node in 0..self.splits.len() {
+            if self.splits[node].state == State::Parted {
+                self.finish_call_if_complete(x, node);
+                self.settle(node);
+            }
+        }
+        self.current = current;
+        self.open_if_complete(x);
+    }
+
+    /// A calling split whose missing lanes have exited goes on behind its call.
+    fn finish_call_if_complete(&mut self, x: &Exec<'_>, node: usize) {
+        let s = &mut self.splits[node];
+        if s.calls && s.mask != 0 && s.arrived == s.mask {
+            let code = &x.launch.kernel.functions[s.code as usize];
+            if let Exit::Call(call) = &code.blocks[s.block as usize].exit {
+                s.block = call.next;
+                s.pc = code.blocks[call.next as usize].first;
+            }
+        }
+    }
+
+    /// The current split stopped at a barrier or an incomplete collective.
+    fn wait(
+        &mut self,
+        x: &mut Exec<'_>,
+        code: &Code,
+        barriers: &mut Barriers,
+        current: usize,
+        m: LaneMask,
+    ) -> Option<WarpStop> {
+        let pc = self.splits[current].pc;
+        let i = &code.insts[pc as usize];
+        let active = self.splits[current].mask;
+        if m != active {
+            // Lanes whose guard is false go on alone: they do not take part.
+            let rest = Split { mask: active & !m, pc: pc + 1, ..self.splits[current].clone() };
+            self.splits[current].mask = m;
+            self.add(rest);
+        }
+        match code.controls[i.imm as usize] {
+            Control::WarpBarrier | Control::Collective { .. } => {
+                if let Control::Collective { gather, .. } = code.controls[i.imm as usize] {
+                    // SAFETY: the context points at this split's frame.
+                    unsafe { gather(x, i, m) };
+                }
+                let lane = m.trailing_zeros() as usize;
+                // SAFETY: decoding gave a 32-bit slot.
+                let members = unsafe { read_lanes::<u32>(x, i.e) }[lane];
+                self.splits[current].state = State::Members(members);
+                self.open_if_complete(x);
+            }
+            Control::Barrier(barrier) => {
+                let lane = m.trailing_zeros() as usize;
+                // SAFETY: decoding gave 32-bit slots.
+                let (id, count) = unsafe { (read_lanes::<u32>(x, i.a)[lane], read_lanes::<u32>(x, i.b)[lane]) };
+                let predicate = x.predicate(i.r) ^ i.aux;
+                self.splits[current].pc = pc + 1;
+                if barrier.waits {
+                    self.splits[current].state = State::Barrier(id as u8);
+                }
+                let count = barrier.counted.then_some(count);
+                if let Err(cause) = barriers.arrive(id, count, x.warp as usize, m, barrier.waits, predicate) {
+                    self.splits[current].pc = pc;
+                    x.fail(cause);
+                    return Some(WarpStop::Fault);
+                }
+            }
+        }
+        None
+    }
+
+    /// Opens every warp barrier whose live members have all come, and finishes collectives.
+    fn open_if_complete(&mut self, x: &mut Exec<'_>) {
+        let sets: Vec<LaneMask> = self
+            .splits
+            .iter()
+            .filter_map(|s| if let State::Members(m) = s.state { Some(m) } else { None })
+            .collect();
+        for members in sets {
+            let here = self
+                .splits
+                .iter()
+                .filter(|s| s.state == State::Members(members))
+                .fold(0, |all, s| all | s.mask);
+            if here == 0 || members & self.live & !here != 0 {
+                continue;
+            }
+            for k in 0..self.splits.len() {
+                if self.splits[k].state != State::Members(members) {
+                    continue;
+                }
+                self.enter(x, k);
+                let s = &self.splits[k];
+                let code = &x.launch.kernel.functions[s.code as usize];
+                let i = &code.insts[s.pc as usize];
+                if let Control::Collective { finish, .. } = code.controls[i.imm as usize] {
+                    // SAFETY: the context points at this split's frame.
+                    unsafe { finish(x, i, s.mask) };
+                }
+                self.splits[k].state = State::Ready;
+                self.splits[k].pc += 1;
+            }
+        }
+        let current = self.current;
+        self.enter(x, current);
+    }
+
+    /// Lets splits go that waited at CTA barrier `id`, and gives them its reduction.
+    pub(crate) fn open(&mut self, x: &mut Exec<'_>, id: u8, trues: u32, threads: u32) {
+        for k in 0..self.splits.len() {
+            if self.splits[k].state != State::Barrier(id) {
+                continue;
+            }
+            self.enter(x, k);
+            let s = &self.splits[k];
+            let code = &x.launch.kernel.functions[s.code as usize];
+            let i = &code.insts[s.pc as usize - 1];
+            if let Control::Barrier(barrier) = code.controls[i.imm as usize] {
+                crate::cta::give_reduction(x, i, s.mask, barrier.reduction, trues, threads);
+            }
+            self.splits[k].state = State::Ready;
+        }
+    }
+
+    /// Where the waiting splits stand, for a deadlock message: state, function, instruction, lanes.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (State, u32, u32, LaneMask)> + '_ {
+        self.splits
+            .iter()
+            .filter(|s| matches!(s.state, State::Barrier(_) | State::Members(_)))
+            .map(|s| (s.state, s.code, s.pc - u32::from(matches!(s.state, State::Barrier(_))), s.mask))
+    }
+}
+
+/// Registers of a call stack deeper than this are a runaway recursion.
+const MAX_FRAME_UNITS: u32 = 1 << 20;
+
+#[inline(always)]
+fn truth(x: &Exec<'_>, test: Test) -> LaneMask {
+    x.predicate(test.predicate) ^ test.flip
+}
+
+fn function_at(kernel: &Kernel, address: u64) -> Option<u32> {
+    let index = address.checked_sub(FUNCTION_WINDOW)?;
+    *kernel.function_table.get(usize::try_from(index).ok()?)?
+}
+
+/// Appends one operation to the listener's batch; one per address set if the access was split by memory.
+fn tell(x: &mut Exec<'_>, pc: u32, mask: LaneMask, first_address: usize) {
+    let Some(sink) = x.sink.as_deref_mut() else { return };
+    let sets = sink.addresses.len();
+    if first_address >= sets {
+        sink.ops.push(WarpOp { pc, mask, addresses: WarpOp::NO_ADDRESSES });
+        return;
+    }
+    for set in first_address..sets {
+        let lanes = &sink.addresses[set].lanes;
+        let mask = if sets - first_address == 1 {
+            mask
+        } else {
+            (0..LANES).filter(|&l| lanes[l].0 != 0).fold(0, |m, l| m | 1 << l) & mask
+        };
+        sink.ops.push(WarpOp { pc, mask, addresses: set as u32 });
+    }
+}
