@@ -1,1 +1,73 @@
-//! Under construction.
+//! The programs StrataSim carries: their PTX, inputs, host drivers and CPU references.
+//!
+//! A program is a folder under `workloads/` (CUDA source, PTX compiled from it, register counts, a page that says what
+//! it is and how its inputs are made), a driver in this crate, and a line in the registry ([`all`]). A driver makes its
+//! inputs from a seed, drives a [`Device`] the way the program's own host code would, and compares the result with a
+//! reference computed on the CPU from the definition of the problem, not from the kernel.
+//!
+//! Invariants:
+//! * Inputs depend on the program, the size and the seed alone, on every machine: no library mathematics, no clock.
+//! * A driver knows the device and nothing behind it: which engine runs, and which mechanism is on, it cannot tell.
+//! * A wrong result is an [`Outcome`], a failing device a [`HostError`]; neither is a panic.
+//!
+//! ```
+//! use strata_workloads::{Size, find};
+//!
+//! let hotspot = find("HotSpot")?;
+//! assert_eq!(hotspot.info().name, "hotspot");
+//! assert!(hotspot.info().sizes.contains(&Size::Tiny));
+//! assert_eq!(find("hotspott").err().and_then(|e| e.nearest), Some("hotspot"));
+//! # Ok::<(), strata_workloads::UnknownWorkload>(())
+//! ```
+
+mod check;
+mod field;
+mod gpu;
+mod graph;
+mod linear;
+mod math;
+mod module;
+mod program;
+mod programs;
+mod registry;
+mod rng;
+mod size;
+
+pub use check::Outcome;
+pub use module::{Module, Resources};
+pub use registry::{UnknownWorkload, all, find};
+pub use size::{Size, UnknownSize};
+
+use strata_host::{Device, HostError};
+
+/// What a program is.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// Its name on the command line and in results.
+    pub name: &'static str,
+    /// The collection it is known from (`polybench`, `rodinia`, …).
+    pub suite: &'static str,
+    /// The papers that use it: `buddy`, `cmd`, `tom`, `uvm`.
+    pub papers: &'static [&'static str],
+    /// The sizes it can run at, smallest first, the papers' sizes last.
+    pub sizes: &'static [Size],
+    /// Other names it is found by.
+    pub aliases: &'static [&'static str],
+    /// One line for people.
+    pub description: &'static str,
+}
+
+/// A program with everything it needs to run and to be judged.
+pub trait Workload: Sync {
+    /// What it is.
+    fn info(&self) -> &Info;
+
+    /// The modules it loads.
+    fn modules(&self) -> &'static [Module];
+
+    /// Makes the inputs, drives `device`, frees what it allocated and compares the result with the CPU reference.
+    ///
+    /// A size that is not in [`Info::sizes`] is an error that names those that are; [`Size::Paper`] stands for the
+    /// paper's size of a program that only one paper sized, and the other way round.
+    fn run(&self, size: Size, seed: u64, device: &mut Device) -> Result<Outcome, HostError>;
+}

@@ -1,0 +1,104 @@
+//! How a result is judged against its reference.
+
+use std::fmt::Debug;
+
+/// What came of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// True if the device's result is the reference's, within the program's tolerance.
+    pub passed: bool,
+    /// What was compared and how well it fits: `max relative error 2.1e-6 over 1048576 values (limit 1e-4)`.
+    pub checked: String,
+}
+
+impl Outcome {
+    /// Passes if both do; says what both say.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { passed: self.passed && other.passed, checked: format!("{}; {}", self.checked, other.checked) }
+    }
+}
+
+/// What a floating-point result is held to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tolerance {
+    /// The largest error allowed, relative to the expected value.
+    pub(crate) limit: f64,
+    /// Values smaller than this are compared as if they were this large: the scale of the terms that cancelled in them.
+    pub(crate) scale: f64,
+}
+
+/// Every value must equal its reference.
+pub(crate) fn exact<T: PartialEq + Debug>(what: &str, got: &[T], expected: &[T]) -> Outcome {
+    let total = expected.len();
+    if got.len() != total {
+        return Outcome { passed: false, checked: format!("{} {what} came back, {total} were expected", got.len()) };
+    }
+    let wrong = || got.iter().zip(expected).enumerate().filter(|(_, (g, e))| g != e);
+    match wrong().next() {
+        None => Outcome { passed: true, checked: format!("{total} {what} exactly equal") },
+        Some((index, (g, e))) => {
+            let count = wrong().count();
+            let checked = format!("{count} of {total} {what} differ, first number {index}: {g:?} instead of {e:?}");
+            Outcome { passed: false, checked }
+        }
+    }
+}
+
+/// Every value must be near its reference, which was computed in double precision.
+pub(crate) fn close(what: &str, got: &[f32], expected: &[f64], tolerance: Tolerance) -> Outcome {
+    let Tolerance { limit, scale } = tolerance;
+    let total = expected.len();
+    if got.len() != total {
+        return Outcome { passed: false, checked: format!("{} {what} came back, {total} were expected", got.len()) };
+    }
+    let mut worst = (0.0, 0);
+    for (index, (g, e)) in got.iter().zip(expected).enumerate() {
+        let error = (f64::from(*g) - e).abs() / e.abs().max(scale);
+        // A NaN on either side is the worst error there is, and must not vanish in a comparison.
+        let error = if error.is_nan() { f64::INFINITY } else { error };
+        if error > worst.0 {
+            worst = (error, index);
+        }
+    }
+    let (error, index) = worst;
+    let mut checked = format!("max relative error {error:.1e} over {total} {what} (limit {limit:e})");
+    let passed = error <= limit;
+    if !passed {
+        checked += &format!(", at number {index}: {:e} instead of {:e}", got[index], expected[index]);
+    }
+    Outcome { passed, checked }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOLERANCE: Tolerance = Tolerance { limit: 1e-4, scale: 1e-3 };
+
+    #[test]
+    fn exact_names_the_first_difference() {
+        assert!(exact("scores", &[1, 2], &[1, 2]).passed);
+        let outcome = exact("scores", &[1, 5, 6], &[1, 2, 3]);
+        assert!(!outcome.passed);
+        assert_eq!(outcome.checked, "2 of 3 scores differ, first number 1: 5 instead of 2");
+        assert!(!exact("scores", &[1], &[1, 2]).passed);
+    }
+
+    #[test]
+    fn close_measures_relative_to_value_and_scale() {
+        assert!(close("values", &[100.001, 0.0], &[100.0, 1e-8], TOLERANCE).passed);
+        let outcome = close("values", &[1.0, 1.1], &[1.0, 1.0], TOLERANCE);
+        assert!(!outcome.passed);
+        assert_eq!(
+            outcome.checked,
+            "max relative error 1.0e-1 over 2 values (limit 1e-4), at number 1: 1.1e0 instead of 1e0"
+        );
+    }
+
+    #[test]
+    fn nothing_that_is_not_a_number_passes() {
+        assert!(!close("values", &[f32::NAN], &[1.0], TOLERANCE).passed);
+        assert!(!close("values", &[1.0], &[f64::NAN], TOLERANCE).passed);
+        assert!(!close("values", &[f32::INFINITY], &[f64::INFINITY], TOLERANCE).passed);
+    }
+}

@@ -1,0 +1,62 @@
+//! What all drivers share: a program is data and one function.
+
+use crate::gpu::Gpu;
+use crate::{Info, Module, Outcome, Size, Workload};
+use strata_host::{Device, HostError};
+
+/// A program whose runs differ by a shape `S` alone.
+pub(crate) struct Program<S: 'static> {
+    pub(crate) info: Info,
+    pub(crate) module: &'static [Module; 1],
+    /// What each size means, in the order of [`Info::sizes`] (which [`sizes`] makes from this table).
+    pub(crate) shapes: &'static [(Size, S)],
+    /// Runs one shape with one seed. The module is loaded, and what it allocates is freed after it.
+    pub(crate) run: fn(&S, u64, &mut Gpu<'_>) -> Result<Outcome, HostError>,
+}
+
+/// The sizes of a table of shapes.
+pub(crate) const fn sizes<S, const N: usize>(shapes: &[(Size, S); N]) -> [Size; N] {
+    let mut names = [Size::Tiny; N];
+    let mut i = 0;
+    while i < N {
+        names[i] = shapes[i].0;
+        i += 1;
+    }
+    names
+}
+
+impl<S> Program<S> {
+    fn shape(&self, size: Size) -> Result<&S, HostError> {
+        let papers = || self.shapes.iter().filter(|(s, _)| s.is_papers());
+        let found = self.shapes.iter().find(|(s, _)| *s == size);
+        // `paper` and `paper-uvm` are the same thing where one paper sized the program.
+        let found = found.or_else(|| {
+            let lone = (papers().count() == 1).then(papers).and_then(|mut p| p.next())?;
+            let uses_it = size.name().strip_prefix("paper-").is_none_or(|p| self.info.papers.contains(&p));
+            (size.is_papers() && uses_it).then_some(lone)
+        });
+        found.map(|(_, shape)| shape).ok_or_else(|| {
+            let names: Vec<_> = self.info.sizes.iter().map(|s| s.name()).collect();
+            let reason = format!("`{}` has no size `{size}`; it has {}", self.info.name, names.join(", "));
+            HostError::Call { call: "run", reason }
+        })
+    }
+}
+
+impl<S: Sync> Workload for Program<S> {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn modules(&self) -> &'static [Module] {
+        self.module
+    }
+
+    fn run(&self, size: Size, seed: u64, device: &mut Device) -> Result<Outcome, HostError> {
+        let shape = self.shape(size)?;
+        let mut gpu = Gpu::new(device, &self.module[0])?;
+        let outcome = (self.run)(shape, seed, &mut gpu)?;
+        gpu.free_all()?;
+        Ok(outcome)
+    }
+}

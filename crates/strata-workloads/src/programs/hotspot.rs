@@ -1,0 +1,209 @@
+//! Temperature of a chip from its power map.
+
+use crate::check::{Tolerance, close};
+use crate::field::smooth;
+use crate::gpu::{Gpu, blocks};
+use crate::linear::widen;
+use crate::module::module;
+use crate::program::{Program, sizes};
+use crate::rng::Rng;
+use crate::{Info, Outcome, Size, Workload};
+use strata_host::HostError;
+
+struct Shape {
+    rows: usize,
+    cols: usize,
+    /// Time steps.
+    steps: usize,
+    /// Time steps per launch; the tile loses as many cells on each side.
+    pyramid: usize,
+}
+
+const SHAPES: [(Size, Shape); 4] = [
+    // Odd extents and a last launch of one step.
+    (Size::Tiny, Shape { rows: 50, cols: 77, steps: 5, pyramid: 2 }),
+    (Size::Small, Shape { rows: 512, cols: 512, steps: 20, pyramid: 2 }),
+    (Size::Medium, Shape { rows: 2048, cols: 2048, steps: 8, pyramid: 2 }),
+    // 86x86 blocks, four launches.
+    (Size::Paper, Shape { rows: 1024, cols: 1024, steps: 8, pyramid: 2 }),
+];
+
+/// A few units in the last place; a step changes most cells by much more.
+const TOLERANCE: Tolerance = Tolerance { limit: 1e-6, scale: 1.0 };
+
+pub(super) const PROGRAM: &dyn Workload = &Program {
+    info: Info {
+        name: "hotspot",
+        suite: "rodinia",
+        papers: &["uvm"],
+        sizes: &sizes(&SHAPES),
+        aliases: &[],
+        description: "thermal simulation of a chip, several steps per launch",
+    },
+    module: &[module!("hotspot")],
+    shapes: &SHAPES,
+    run,
+};
+
+/// How much of each influence reaches a cell in one time step.
+struct Coefficients {
+    step_over_capacity: f32,
+    conductance_x: f32,
+    conductance_y: f32,
+    conductance_z: f32,
+}
+
+/// Ambient temperature in kelvin: 45 °C, the default of the `HotSpot` tool.
+const AMBIENT: f32 = 318.15;
+/// Side of the chip in metres.
+const CHIP_SIDE: f64 = 0.016;
+/// Thickness of the die in metres, `HotSpot`'s default.
+const THICKNESS: f64 = 0.0005;
+/// Thermal conductivity of silicon in W/(m K), `HotSpot`'s default.
+const CONDUCTIVITY: f64 = 100.0;
+/// Heat capacity of silicon in J/(m³ K), `HotSpot`'s default.
+const HEAT_CAPACITY: f64 = 1.75e6;
+/// Highest power density in W/m², `HotSpot`'s limit.
+const MAX_POWER_DENSITY: f64 = 3.0e6;
+
+impl Coefficients {
+    fn new(rows: usize, cols: usize) -> Self {
+        let (height, width) = (CHIP_SIDE / rows as f64, CHIP_SIDE / cols as f64);
+        let capacity = 0.5 * HEAT_CAPACITY * THICKNESS * width * height;
+        let conductance_x = 2.0 * CONDUCTIVITY * THICKNESS * height / width;
+        let conductance_y = 2.0 * CONDUCTIVITY * THICKNESS * width / height;
+        let conductance_z = CONDUCTIVITY * height * width / THICKNESS;
+        // The scheme is stable while a cell gives away less than all it has; take two fifths of that.
+        let step = 0.4 * capacity / (2.0 * conductance_x + 2.0 * conductance_y + conductance_z);
+        Self {
+            step_over_capacity: (step / capacity) as f32,
+            conductance_x: conductance_x as f32,
+            conductance_y: conductance_y as f32,
+            conductance_z: conductance_z as f32,
+        }
+    }
+}
+
+fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
+    const TILE: usize = 16;
+    let Shape { rows, cols, steps, pyramid } = *shape;
+    let power = power_map(&mut Rng::new(seed, "power"), rows, cols);
+    let start = temperatures(&mut Rng::new(seed, "temperature"), rows, cols);
+    let coefficients = Coefficients::new(rows, cols);
+
+    let power_array = gpu.array_of("power", &power)?;
+    let mut before = gpu.array_of("temperature_0", &start)?;
+    let mut after = gpu.array("temperature_1", rows * cols)?;
+    let useful = TILE - 2 * pyramid;
+    let grid = (blocks(cols, useful), blocks(rows, useful));
+    let mut done = 0;
+    while done < steps {
+        let now = pyramid.min(steps - done);
+        let args = [
+            (now as i32).into(),
+            (pyramid as i32).into(),
+            power_array.into(),
+            before.into(),
+            after.into(),
+            (rows as i32).into(),
+            (cols as i32).into(),
+            coefficients.step_over_capacity.into(),
+            coefficients.conductance_x.into(),
+            coefficients.conductance_y.into(),
+            coefficients.conductance_z.into(),
+            AMBIENT.into(),
+        ];
+        gpu.launch("calculate_temp", grid, (TILE as u32, TILE as u32), &args)?;
+        std::mem::swap(&mut before, &mut after);
+        done += now;
+    }
+    gpu.synchronize();
+
+    let expected = reference(&widen(&start), &power, cols, steps, &coefficients);
+    Ok(close("temperatures", &gpu.read(before)?, &expected, TOLERANCE))
+}
+
+/// Power per cell: a floor plan of rectangular units, each with its own density, over leakage everywhere.
+fn power_map(rng: &mut Rng, rows: usize, cols: usize) -> Vec<f32> {
+    let full = MAX_POWER_DENSITY * (CHIP_SIDE / rows as f64) * (CHIP_SIDE / cols as f64);
+    let mut power = vec![0.05; rows * cols];
+    for _ in 0..30 {
+        let height = 1 + rng.below((rows / 4 + 1) as u32) as usize;
+        let width = 1 + rng.below((cols / 4 + 1) as u32) as usize;
+        let (top, left) = (rng.below(rows as u32) as usize, rng.below(cols as u32) as usize);
+        let density = rng.between(0.1, 1.0);
+        for row in power.chunks_exact_mut(cols).skip(top).take(height) {
+            let right = (left + width).min(cols);
+            row[left..right].fill(density);
+        }
+    }
+    power.iter_mut().for_each(|p| *p *= full as f32);
+    power
+}
+
+/// Temperatures between 320 and 345 K: smooth, hotter in places, with the noise of a sensor.
+fn temperatures(rng: &mut Rng, rows: usize, cols: usize) -> Vec<f32> {
+    let wide = smooth(rng, rows, cols, 96);
+    let spots = smooth(rng, rows, cols, 24);
+    wide.iter().zip(&spots).map(|(w, s)| 321.0 + 10.0 * w + 12.0 * s * s * s * s + 0.1 * rng.bell()).collect()
+}
+
+fn reference(start: &[f64], power: &[f32], cols: usize, steps: usize, coefficients: &Coefficients) -> Vec<f64> {
+    let rows = start.len() / cols;
+    let (gx, gy) = (f64::from(coefficients.conductance_x), f64::from(coefficients.conductance_y));
+    let (gz, rate) = (f64::from(coefficients.conductance_z), f64::from(coefficients.step_over_capacity));
+    let mut now = start.to_vec();
+    for _ in 0..steps {
+        let mut next = Vec::with_capacity(now.len());
+        for row in 0..rows {
+            for col in 0..cols {
+                let at = |r: usize, c: usize| now[r * cols + c];
+                let here = at(row, col);
+                let mut heat = f64::from(power[row * cols + col]) + (f64::from(AMBIENT) - here) * gz;
+                // Heat flows to the neighbours there are; through the edge of the chip none does.
+                if row > 0 {
+                    heat += (at(row - 1, col) - here) * gy;
+                }
+                if row + 1 < rows {
+                    heat += (at(row + 1, col) - here) * gy;
+                }
+                if col > 0 {
+                    heat += (at(row, col - 1) - here) * gx;
+                }
+                if col + 1 < cols {
+                    heat += (at(row, col + 1) - here) * gx;
+                }
+                next.push(here + rate * heat);
+            }
+        }
+        now = next;
+    }
+    now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_power_or_sink_heat_is_conserved_and_evens_out() {
+        // The coefficients of a fine grid, where most heat flows sideways.
+        let mut coefficients = Coefficients::new(1024, 1024);
+        coefficients.conductance_z = 0.0;
+        let mut start = vec![320.0; 16];
+        start[5] = 336.0;
+        let end = reference(&start, &[0.0; 16], 4, 200, &coefficients);
+        assert!((end.iter().sum::<f64>() - start.iter().sum::<f64>()).abs() < 1e-6);
+        assert!(end.iter().all(|t| (t - 321.0).abs() < 1e-3), "{end:?}");
+    }
+
+    #[test]
+    fn a_step_changes_more_than_the_tolerance_forgives() {
+        let (rows, cols) = (64, 64);
+        let start = temperatures(&mut Rng::new(1, "temperature"), rows, cols);
+        assert!(start.iter().all(|t| (320.0..345.0).contains(t)));
+        let power = power_map(&mut Rng::new(1, "power"), rows, cols);
+        let end = reference(&widen(&start), &power, cols, 1, &Coefficients::new(rows, cols));
+        assert!(!close("temperatures", &start, &end, TOLERANCE).passed);
+    }
+}

@@ -1,0 +1,92 @@
+//! PageRank by power iteration.
+
+use crate::check::{Tolerance, close};
+use crate::gpu::{Gpu, blocks};
+use crate::graph::{Csr, Kind};
+use crate::module::module;
+use crate::program::{Program, sizes};
+use crate::rng::Rng;
+use crate::{Info, Outcome, Size, Workload};
+use strata_host::HostError;
+
+struct Shape {
+    /// A power of two.
+    nodes: u32,
+    links_per_node: u32,
+    iterations: usize,
+}
+
+const SHAPES: [(Size, Shape); 4] = [
+    (Size::Tiny, Shape { nodes: 512, links_per_node: 4, iterations: 5 }),
+    (Size::Small, Shape { nodes: 1 << 17, links_per_node: 8, iterations: 20 }),
+    (Size::Medium, Shape { nodes: 1 << 19, links_per_node: 8, iterations: 20 }),
+    // About the size of the co-author graph that Pannotia's own description runs; the paper names no graph.
+    (Size::Paper, Shape { nodes: 1 << 18, links_per_node: 4, iterations: 20 }),
+];
+
+const DAMPING: f32 = 0.85;
+/// Sums of positive shares, up to tens of thousands of them at a hub, in the order of the machine.
+const TOLERANCE: Tolerance = Tolerance { limit: 1e-4, scale: 0.0 };
+
+pub(super) const PROGRAM: &dyn Workload = &Program {
+    info: Info {
+        name: "pagerank",
+        suite: "pannotia",
+        papers: &["cmd"],
+        sizes: &sizes(&SHAPES),
+        aliases: &["prk"],
+        description: "rank of the nodes of a power-law graph",
+    },
+    module: &[module!("pagerank")],
+    shapes: &SHAPES,
+    run,
+};
+
+fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
+    const BLOCK: usize = 256;
+    let graph = Csr::random(Kind::RMat, &mut Rng::new(seed, "graph"), shape.nodes, shape.links_per_node);
+    let count = graph.nodes();
+
+    let first_edge = gpu.array_of("first_edge", &graph.first_edge)?;
+    let edges = gpu.array_of("edges", &graph.edges)?;
+    let rank = gpu.array_of("rank", &vec![1.0 / count as f32; count])?;
+    let received = gpu.zeros::<f32>("received", count)?;
+    let grid = blocks(count, BLOCK);
+    let n = count as i32;
+    for _ in 0..shape.iterations {
+        let args = [first_edge.into(), edges.into(), rank.into(), received.into(), n.into()];
+        gpu.launch("pagerank_scatter", grid, BLOCK as u32, &args)?;
+        let args = [rank.into(), received.into(), n.into(), DAMPING.into()];
+        gpu.launch("pagerank_update", grid, BLOCK as u32, &args)?;
+    }
+    gpu.synchronize();
+    Ok(close("ranks", &gpu.read(rank)?, &ranks(&graph, shape.iterations), TOLERANCE))
+}
+
+/// The ranks, each gathered from its neighbours (links go both ways).
+fn ranks(graph: &Csr, iterations: usize) -> Vec<f64> {
+    let count = graph.nodes();
+    let damping = f64::from(DAMPING);
+    let mut ranks = vec![1.0 / count as f64; count];
+    for _ in 0..iterations {
+        let share = |node: &i32| ranks[*node as usize] / graph.neighbours(*node as usize).len() as f64;
+        let gathered = |node: usize| graph.neighbours(node).iter().map(share).sum::<f64>();
+        ranks = (0..count).map(|node| (1.0 - damping) / count as f64 + damping * gathered(node)).collect();
+    }
+    ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_of_a_star_solve_its_equations() {
+        // A hub with four leaves: h = 0.03 + 0.85 * 4 l and l = 0.03 + 0.85 * h / 4 give h = 0.132 / 0.2775.
+        let graph = Csr::from_links(5, vec![(0, 1), (0, 2), (0, 3), (0, 4)]);
+        let ranks = ranks(&graph, 200);
+        assert!((ranks[0] - 0.132 / 0.2775).abs() < 1e-6, "{ranks:?}");
+        assert!((ranks.iter().sum::<f64>() - 1.0).abs() < 1e-6);
+        assert_eq!(ranks[1], ranks[4]);
+    }
+}
