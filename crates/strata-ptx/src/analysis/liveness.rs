@@ -1,0 +1,376 @@
+//! Which registers still matter at each instruction.
+//!
+//! # What liveness of a thread says about a warp
+//!
+//! A register is live at a point of *one thread's* control flow if some path from there reads it before an unguarded
+//! write. A guarded write ends nothing: a lane whose guard is false keeps the old value.
+//!
+//! A warp holds a register as a vector with one element for each lane, and lanes may stand at different points. Two
+//! registers may nevertheless share a vector exactly if no thread has both live at once, provided that
+//!
+//! 1. every write touches only the elements of the lanes that are active at it (and pass its guard), and
+//! 2. element `l` of one register overlaps element `l` of the other and no other element.
+//!
+//! For then the vector is 32 separate scalars: what is written at an instruction is written for lanes that stand at that
+//! instruction, where liveness of a thread has shown the other register to be dead; a lane that waits on the other side
+//! of a branch keeps its elements because it is not active. Reads across lanes (`shfl`, `mma`, …) change nothing: the
+//! lanes read take part in the instruction, so they stand at it too. Whoever merges whole vectors instead of masking, or
+//! lets registers of different widths overlap so that condition 2 fails, needs liveness over all paths of the warp.
+//!
+//! # Size
+//!
+//! Most registers live within one block. Only those read in a block that has not written them before get a column in the
+//! bit matrix of blocks, and only what is live on entry is stored: live on leaving is the union over the successors.
+
+use super::cfg::{BlockId, Cfg};
+use super::graph::{Adjacency, NONE};
+use crate::ast::{Function, Instruction, RegId};
+
+/// A set of registers of one function, as bits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RegisterSet {
+    words: Vec<u64>,
+}
+
+impl RegisterSet {
+    /// The empty set over `registers` registers.
+    pub fn new(registers: usize) -> Self {
+        Self { words: vec![0; registers.div_ceil(64)] }
+    }
+
+    /// True if `register` is in the set.
+    pub fn contains(&self, register: RegId) -> bool {
+        self.words.get(register.0 as usize / 64).is_some_and(|word| word >> (register.0 % 64) & 1 != 0)
+    }
+
+    /// Adds `register`; true if it was not in the set.
+    pub fn insert(&mut self, register: RegId) -> bool {
+        let word = &mut self.words[register.0 as usize / 64];
+        let before = *word;
+        *word |= 1 << (register.0 % 64);
+        *word != before
+    }
+
+    /// Removes `register`; true if it was in the set.
+    pub fn remove(&mut self, register: RegId) -> bool {
+        let word = &mut self.words[register.0 as usize / 64];
+        let before = *word;
+        *word &= !(1 << (register.0 % 64));
+        *word != before
+    }
+
+    /// Removes all.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// The registers in the set, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = RegId> + '_ {
+        bits(&self.words).map(RegId)
+    }
+}
+
+/// The positions of the set bits, ascending.
+fn bits(words: &[u64]) -> impl Iterator<Item = u32> + '_ {
+    words.iter().enumerate().flat_map(|(i, &word)| {
+        std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)))
+            .take_while(|&rest| rest != 0)
+            .map(move |rest| i as u32 * 64 + rest.trailing_zeros())
+    })
+}
+
+/// Liveness of the registers of one function. See the module for what it means in a warp.
+#[derive(Clone, Debug)]
+pub struct Liveness {
+    /// Registers live on entry to some block; the columns of `live_in`.
+    shared: Vec<RegId>,
+    /// The column of each register, or [`NONE`].
+    column: Vec<u32>,
+    /// One row for each block.
+    live_in: Vec<u64>,
+    row: usize,
+    /// What a caller reads after `ret`.
+    returned: Vec<RegId>,
+}
+
+impl Liveness {
+    /// Computes liveness; `cfg` is of this `function`, with or without blocks ending at calls.
+    ///
+    /// Registers that an old-style `.func` returns are live where it is left.
+    pub fn build(function: &Function, cfg: &Cfg) -> Self {
+        let registers = function.registers.len();
+        let returned: Vec<RegId> = function.return_registers.iter().copied().flatten().collect();
+        let (exposed, written) = summarise(function, cfg, &returned);
+
+        let mut column = vec![NONE; registers];
+        let mut shared = Vec::new();
+        for r in 0..registers as u32 {
+            if !exposed.of(r).is_empty() {
+                column[r as usize] = shared.len() as u32;
+                shared.push(RegId(r));
+            }
+        }
+
+        let row = shared.len().div_ceil(64);
+        let mut live_in = vec![0; row * cfg.blocks().len()];
+        let mut written_for = vec![NONE; cfg.blocks().len()];
+        let mut reached = Vec::new();
+        for (c, &r) in shared.iter().enumerate() {
+            for b in written.of(r.0) {
+                written_for[b.index()] = r.0;
+            }
+            let mut mark = |b: BlockId, reached: &mut Vec<BlockId>| {
+                let word: &mut u64 = &mut live_in[b.index() * row + c / 64];
+                if *word >> (c % 64) & 1 == 0 {
+                    *word |= 1 << (c % 64);
+                    reached.push(b);
+                }
+            };
+            for &b in exposed.of(r.0) {
+                mark(b, &mut reached);
+            }
+            while let Some(b) = reached.pop() {
+                for &p in cfg.predecessors(b) {
+                    if written_for[p.index()] != r.0 {
+                        mark(p, &mut reached);
+                    }
+                }
+            }
+        }
+        Self { shared, column, live_in, row, returned }
+    }
+
+    fn row(&self, b: BlockId) -> &[u64] {
+        &self.live_in[b.index() * self.row..(b.index() + 1) * self.row]
+    }
+
+    /// True if `register` is live at the start of `b`.
+    pub fn is_live_in(&self, b: BlockId, register: RegId) -> bool {
+        match self.column[register.0 as usize] {
+            NONE => false,
+            c => self.row(b)[c as usize / 64] >> (c % 64) & 1 != 0,
+        }
+    }
+
+    /// True if `register` is live at the end of `b`.
+    pub fn is_live_out(&self, cfg: &Cfg, b: BlockId, register: RegId) -> bool {
+        cfg.successors(b).iter().any(|&s| self.is_live_in(s, register))
+            || (cfg.block(b).exits && self.returned.contains(&register))
+    }
+
+    /// The registers live at the start of `b`, ascending.
+    pub fn live_in(&self, b: BlockId) -> impl Iterator<Item = RegId> + '_ {
+        bits(self.row(b)).map(|c| self.shared[c as usize])
+    }
+
+    /// Calls `f` for each register live at the end of `b`, once for each way on which it is live.
+    pub fn each_live_out(&self, cfg: &Cfg, b: BlockId, mut f: impl FnMut(RegId)) {
+        for &s in cfg.successors(b) {
+            self.live_in(s).for_each(&mut f);
+        }
+        if cfg.block(b).exits {
+            self.returned.iter().copied().for_each(f);
+        }
+    }
+
+    /// A cursor that walks blocks backwards, giving the live set at each instruction.
+    pub fn cursor<'a>(&'a self, function: &'a Function, cfg: &'a Cfg) -> LiveCursor<'a> {
+        LiveCursor { liveness: self, function, cfg, live: RegisterSet::new(self.column.len()), first: 0, at: 0 }
+    }
+}
+
+/// Walks a block from its end to its start. See [`Liveness::cursor`].
+///
+/// ```text
+/// cursor.start(block);                      // live() is live at the end of the block
+/// while let Some(i) = cursor.step() { … }   // live() is live before instruction i
+/// ```
+#[derive(Clone, Debug)]
+pub struct LiveCursor<'a> {
+    liveness: &'a Liveness,
+    function: &'a Function,
+    cfg: &'a Cfg,
+    live: RegisterSet,
+    first: u32,
+    at: u32,
+}
+
+impl LiveCursor<'_> {
+    /// Moves to the end of `b`.
+    pub fn start(&mut self, b: BlockId) {
+        self.live.clear();
+        let live = &mut self.live;
+        self.liveness.each_live_out(self.cfg, b, |r| {
+            live.insert(r);
+        });
+        let block = self.cfg.block(b);
+        (self.first, self.at) = (block.first, block.end);
+    }
+
+    /// Moves before the previous instruction and returns its index; none at the start of the block.
+    pub fn step(&mut self) -> Option<u32> {
+        self.step_with(|_, _| {})
+    }
+
+    /// As [`Self::step`], and calls `changed` for each register that enters (true) or leaves (false) the set.
+    pub fn step_with(&mut self, changed: impl FnMut(RegId, bool)) -> Option<u32> {
+        if self.at == self.first {
+            return None;
+        }
+        self.at -= 1;
+        step_back(&self.function.instructions[self.at as usize], &mut self.live, changed);
+        Some(self.at)
+    }
+
+    /// What is live where the cursor stands.
+    pub fn live(&self) -> &RegisterSet {
+        &self.live
+    }
+}
+
+/// Turns what is live after `instruction` into what is live before it.
+fn step_back(instruction: &Instruction, live: &mut RegisterSet, mut changed: impl FnMut(RegId, bool)) {
+    if instruction.guard.is_none() {
+        instruction.each_written(|r| {
+            if live.remove(r) {
+                changed(r, false);
+            }
+        });
+    }
+    instruction.each_read(|r| {
+        if live.insert(r) {
+            changed(r, true);
+        }
+    });
+}
+
+/// For each register, the blocks that read it before they surely write it, and the blocks that surely write it.
+fn summarise(function: &Function, cfg: &Cfg, returned: &[RegId]) -> (Adjacency, Adjacency) {
+    let registers = function.registers.len();
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    // The last block that exposed, and that surely wrote, each register.
+    let mut exposed_in = vec![NONE; registers];
+    let mut written_in = vec![NONE; registers];
+    for b in cfg.ids() {
+        let mut expose = |r: RegId, written_in: &[u32]| {
+            let i = r.0 as usize;
+            if written_in[i] != b.0 && exposed_in[i] != b.0 {
+                exposed_in[i] = b.0;
+                reads.push((r.0, b));
+            }
+        };
+        for instruction in &function.instructions[cfg.block(b).instructions()] {
+            instruction.each_read(|r| expose(r, &written_in));
+            if instruction.guard.is_none() {
+                instruction.each_written(|r| {
+                    if written_in[r.0 as usize] != b.0 {
+                        written_in[r.0 as usize] = b.0;
+                        writes.push((r.0, b));
+                    }
+                });
+            }
+        }
+        if cfg.block(b).exits {
+            for &r in returned {
+                expose(r, &written_in);
+            }
+        }
+    }
+    (Adjacency::from_edges(registers, &reads), Adjacency::from_edges(registers, &writes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Body, any_function};
+    use super::super::{CallsEndBlocks, Cfg};
+    use super::*;
+    use crate::ast::Type;
+    use proptest::prelude::*;
+
+    /// By definition: walk forward from `start` over single instructions until one reads `r` or surely writes it.
+    fn reaches_a_read(function: &Function, cfg: &Cfg, start: u32, r: RegId) -> bool {
+        let mut seen = vec![false; function.instructions.len()];
+        let mut stack = vec![start];
+        while let Some(i) = stack.pop() {
+            if std::mem::replace(&mut seen[i as usize], true) {
+                continue;
+            }
+            let instruction = &function.instructions[i as usize];
+            let (mut read, mut written) = (false, false);
+            instruction.each_read(|x| read |= x == r);
+            instruction.each_written(|x| written |= x == r);
+            if read {
+                return true;
+            }
+            if written && instruction.guard.is_none() {
+                continue;
+            }
+            let b = cfg.block_of(i);
+            if i + 1 < cfg.block(b).end {
+                stack.push(i + 1);
+                continue;
+            }
+            if cfg.block(b).exits && function.return_registers.contains(&Some(r)) {
+                return true;
+            }
+            stack.extend(cfg.successors(b).iter().map(|&s| cfg.block(s).first));
+        }
+        false
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_definition(function in any_function()) {
+            let cfg = Cfg::build(&function, CallsEndBlocks::No);
+            let liveness = Liveness::build(&function, &cfg);
+            let mut cursor = liveness.cursor(&function, &cfg);
+            for b in cfg.ids() {
+                cursor.start(b);
+                for r in (0..function.registers.len() as u32).map(RegId) {
+                    prop_assert_eq!(cursor.live().contains(r), liveness.is_live_out(&cfg, b, r));
+                }
+                while let Some(i) = cursor.step() {
+                    for r in (0..function.registers.len() as u32).map(RegId) {
+                        prop_assert_eq!(cursor.live().contains(r), reaches_a_read(&function, &cfg, i, r), "{:?} at {}", r, i);
+                    }
+                }
+                prop_assert!(liveness.live_in(b).eq(cursor.live().iter()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_guarded_write_keeps_the_old_value_alive() {
+        let mut body = Body::new();
+        let (p, r) = (body.register(Type::Pred), body.register(Type::B32));
+        body.compute(&[r], &[]);
+        body.compute(&[r], &[]);
+        body.guard(p, false);
+        body.store(&[r]);
+        let function = body.finish();
+        let cfg = Cfg::build(&function, CallsEndBlocks::No);
+        let liveness = Liveness::build(&function, &cfg);
+        let mut cursor = liveness.cursor(&function, &cfg);
+        cursor.start(cfg.entry());
+        let mut live = Vec::new();
+        while cursor.step().is_some() {
+            live.push(cursor.live().contains(r));
+        }
+        live.reverse();
+        assert_eq!(live, [false, true, true]);
+    }
+
+    #[test]
+    fn returned_registers_are_live_where_the_function_is_left() {
+        let mut body = Body::new();
+        let r = body.register(Type::B32);
+        body.compute(&[r], &[]);
+        body.ret();
+        let mut function = body.finish();
+        function.return_registers = vec![Some(r)];
+        let cfg = Cfg::build(&function, CallsEndBlocks::No);
+        let liveness = Liveness::build(&function, &cfg);
+        assert!(liveness.is_live_out(&cfg, cfg.entry(), r));
+        assert!(!liveness.is_live_in(cfg.entry(), r));
+    }
+}
