@@ -93,8 +93,7 @@ pub struct Stats {
 impl Stats {
     /// Adds `value` to the count at `path`: what two parts of the machine report under one name adds up.
     pub fn count(&mut self, path: impl Into<String>, value: u64, unit: Unit, description: &'static str) {
-        let stat =
-            self.entries.entry(path.into()).or_insert(Stat { value: Value::Count(0), unit, description });
+        let stat = self.entries.entry(path.into()).or_insert(Stat { value: Value::Count(0), unit, description });
         stat.value = match stat.value {
             Value::Count(n) => Value::Count(n.saturating_add(value)),
             Value::Real(x) => Value::Real(x + value as f64),

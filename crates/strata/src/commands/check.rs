@@ -1,0 +1,36 @@
+//! `strata check`.
+
+use crate::args::Check;
+use crate::output::{self, Failure};
+use serde_json::json;
+use std::process::ExitCode;
+use strata_lab::ptx_check::check_file;
+
+pub(crate) fn check(args: &Check) -> Result<ExitCode, Failure> {
+    let (mut files, mut unreadable, mut faulty) = (Vec::new(), false, false);
+    for path in &args.files {
+        let facts = match check_file(path) {
+            Ok(facts) => facts,
+            Err(error) => {
+                eprintln!("{}", error.render(output::colours()));
+                unreadable = true;
+                continue;
+            }
+        };
+        faulty |= facts.errors() > 0;
+        eprint!("{}", facts.rendered(output::colours()));
+        if args.json {
+            files.push(facts.to_json());
+        } else {
+            output::text(&facts.table())?;
+        }
+    }
+    if args.json {
+        output::json(&json!({ "files": files }))?;
+    }
+    Ok(match (unreadable, faulty) {
+        (true, _) => ExitCode::from(2),
+        (false, true) => ExitCode::FAILURE,
+        (false, false) => ExitCode::SUCCESS,
+    })
+}
