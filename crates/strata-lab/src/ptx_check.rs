@@ -4,6 +4,7 @@ use crate::error::LabError;
 use crate::launch_file::{limits, read_text};
 use crate::table::{Align, columns, grouped};
 use serde_json::{Value, json};
+use std::fmt::Write;
 use std::path::Path;
 use strata_ptx::analysis::{CallsEndBlocks, Cfg, DominatorTree, Liveness, LoopForest, Pressure};
 use strata_ptx::ast::{Function, Module};
@@ -134,10 +135,9 @@ impl FileFacts {
             out.push_str(&columns(&headings, &rows));
         }
         for u in &self.unsupported {
-            out.push_str(&format!(
-                "{}:{}: `{}` in `{}` cannot be executed\n",
-                self.path, u.line, u.instruction, u.function
-            ));
+            let Unsupported { line, instruction, function } = u;
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "{}:{line}: `{instruction}` in `{function}` cannot be executed", self.path);
         }
         out
     }

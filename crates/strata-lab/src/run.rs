@@ -81,7 +81,7 @@ impl Job {
     fn resolve(request: &RunRequest) -> Result<Self, LabError> {
         match &request.what {
             What::Workload(name) => {
-                let workload = strata_workloads::find(name).map_err(unknown_workload)?;
+                let workload = strata_workloads::find(name).map_err(|e| unknown_workload(&e))?;
                 let size = size_of(workload, request.size.as_deref())?;
                 let resolved = Resolved {
                     name: workload.info().name.to_owned(),
@@ -125,7 +125,7 @@ impl Job {
     }
 }
 
-fn unknown_workload(unknown: UnknownWorkload) -> LabError {
+fn unknown_workload(unknown: &UnknownWorkload) -> LabError {
     let hint = match unknown.nearest {
         Some(name) => format!("did you mean `{name}`?"),
         None => "`strata workloads` lists them; a launch file ends in `.toml`".to_owned(),

@@ -10,7 +10,7 @@ pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -85,20 +85,17 @@ struct KernelGroup<'a> {
 fn kernel_groups(result: &RunResult) -> Vec<KernelGroup<'_>> {
     let mut groups: Vec<KernelGroup<'_>> = Vec::new();
     for kernel in &result.kernels {
-        let group = match groups.iter_mut().position(|g| g.name == kernel.name) {
-            Some(index) => &mut groups[index],
-            None => {
-                groups.push(KernelGroup {
-                    name: &kernel.name,
-                    launches: 0,
-                    grids: (kernel.grid, kernel.grid),
-                    blocks: (kernel.block, kernel.block),
-                    counts: Counts::default(),
-                });
-                let last = groups.len() - 1;
-                &mut groups[last]
-            }
-        };
+        let index = groups.iter().position(|g| g.name == kernel.name).unwrap_or_else(|| {
+            groups.push(KernelGroup {
+                name: &kernel.name,
+                launches: 0,
+                grids: (kernel.grid, kernel.grid),
+                blocks: (kernel.block, kernel.block),
+                counts: Counts::default(),
+            });
+            groups.len() - 1
+        });
+        let group = &mut groups[index];
         group.launches += 1;
         widen(&mut group.grids, kernel.grid);
         widen(&mut group.blocks, kernel.block);

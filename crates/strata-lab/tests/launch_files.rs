@@ -27,7 +27,7 @@ fn run(files: &[(&str, &[u8])], look: impl FnOnce(&Path, Result<RunResult, LabEr
 #[track_caller]
 fn check_error(files: &[(&str, &[u8])], expected: &[&str]) {
     run(files, |_, outcome, record| {
-        let message = outcome.err().expect("an error").to_string();
+        let message = outcome.expect_err("an error").to_string();
         for part in expected {
             assert!(message.contains(part), "`{part}` is not in:\n{message}");
         }

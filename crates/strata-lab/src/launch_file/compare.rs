@@ -57,15 +57,14 @@ impl Comparison {
     }
 
     fn close(&mut self, tolerance: Tolerance, found: Number, expected: Number) -> bool {
-        let difference = match (found, expected) {
-            (Number::Int(a), Number::Int(b)) => (a - b).unsigned_abs() as f64,
-            _ => {
-                let (a, b) = (found.as_f64(), expected.as_f64());
-                if !a.is_finite() || !b.is_finite() {
-                    return a == b || (a.is_nan() && b.is_nan());
-                }
-                (a - b).abs()
+        let difference = if let (Number::Int(a), Number::Int(b)) = (found, expected) {
+            (a - b).unsigned_abs() as f64
+        } else {
+            let (a, b) = (found.as_f64(), expected.as_f64());
+            if !a.is_finite() || !b.is_finite() {
+                return a == b || (a.is_nan() && b.is_nan());
             }
+            (a - b).abs()
         };
         self.largest_difference = self.largest_difference.max(difference.min(f64::MAX));
         difference <= tolerance.abs + tolerance.rel * expected.as_f64().abs()

@@ -2,7 +2,7 @@
 
 use super::compare::{Comparison, Tolerance};
 use super::contents::{Rule, buffer_seed, generate};
-use super::files::{DataFile, Loaded};
+use super::files::{DataFile, Loaded, is_npy};
 use super::npy;
 use super::program::{Action, After, ArgValue, Contents, LaunchStep};
 use crate::diagnostics::Diagnostic;
@@ -284,7 +284,7 @@ impl<'a> Runner<'a> {
                 let path = directory.join(file);
                 let failed = |e| LabError::io("write", &path, e);
                 let mut out = AtomicFile::create(&path).map_err(failed)?;
-                if file.ends_with(".npy")
+                if is_npy(file)
                     && let Some(element) = after.element
                     && let Some(header) = npy::header_bytes(element, bytes / element.bytes() as u64)
                 {

@@ -75,7 +75,7 @@ pub(crate) fn read_text(path: &Path, most: u64) -> IoResult<String> {
     }
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
-        let line = 1 + e.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count();
+        let line = 1 + e.as_bytes().iter().take(at).filter(|&&b| b == b'\n').count();
         std::io::Error::other(format!("it is not UTF-8 text (line {line})"))
     })
 }
@@ -86,6 +86,11 @@ fn open_regular(path: &Path) -> IoResult<File> {
         return Err(std::io::Error::other("it is not a regular file"));
     }
     File::open(path)
+}
+
+/// True for NumPy files, by name.
+pub(super) fn is_npy(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|e| e == "npy")
 }
 
 /// A data file opened at its first byte of data.
@@ -101,7 +106,7 @@ impl DataFile {
         let file = open_regular(path)?;
         let metadata = file.metadata()?;
         let mut reader = BufReader::new(file);
-        if path.extension().is_some_and(|e| e == "npy") {
+        if path.to_str().is_some_and(is_npy) {
             let header = npy::read_header(&mut reader)?;
             let bytes = header.count * header.element.bytes() as u64;
             let held = metadata.len().saturating_sub(std::io::Seek::stream_position(&mut reader)?);

@@ -1,6 +1,7 @@
 //! Launch file text to [`Program`]: pure, touches no file, and reports every error it can find.
 
 use super::fields::{Fields, Reader};
+use super::files::is_npy;
 use super::limits;
 use super::program::{Action, After, ArgValue, At, Buffer, Contents, LaunchStep, Program, SymbolValue};
 use crate::diagnostics::Diagnostic;
@@ -38,7 +39,8 @@ impl Reader {
         match fields.get("ptx") {
             Some(value) => program.ptx = self.one_or_more_paths(value),
             None => {
-                self.error(0..0, "no PTX is named", Some("add `ptx = \"kernel.ptx\"` at the top of the file".into()))
+                let help = "add `ptx = \"kernel.ptx\"` at the top of the file";
+                self.error(0..0, "no PTX is named", Some(help.into()));
             }
         }
         if let Some(seed) = fields.get("seed").and_then(|v| self.integer(v, 0, i128::from(u64::MAX))) {
@@ -286,7 +288,7 @@ impl Reader {
         let text = self.string(value)?;
         let digits: Vec<u32> =
             text.chars().filter(|c| !c.is_whitespace() && *c != '_').map(|c| c.to_digit(16).unwrap_or(16)).collect();
-        if digits.len() % 2 != 0 || digits.iter().any(|&d| d > 15) || digits.is_empty() {
+        if !digits.len().is_multiple_of(2) || digits.iter().any(|&d| d > 15) || digits.is_empty() {
             let help = "write two hexadecimal digits per byte, lowest address first: \"00 01 ff\"";
             self.error(value.span(), "these are no bytes", Some(help.into()));
             return None;
@@ -441,7 +443,7 @@ impl Reader {
 
     fn data_file(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
         let path = self.path(value)?.value;
-        if !has_data_extension(&path) {
+        if !is_npy(&path) && Path::new(&path).extension().is_none_or(|e| e != "bin") {
             let help = "use `.npy` (with type and shape) or `.bin` (bytes as they are)";
             self.error(value.span(), "the file's kind is not known", Some(help.into()));
             return None;
@@ -457,12 +459,12 @@ impl Reader {
             self.error(value.span(), "the file would lie outside the result directory", Some(help.into()));
             return None;
         }
-        if path.ends_with(".npy") && element.is_none() {
+        if is_npy(&path) && element.is_none() {
             let help = "add `type = \"f32\"`, or write a `.bin` file";
             self.error(value.span(), "a `.npy` file needs the type of the elements", Some(help.into()));
             return None;
         }
-        if path.ends_with(".npy") && element == Some(Element::Bf16) {
+        if is_npy(&path) && element == Some(Element::Bf16) {
             let help = "write a `.bin` file, or give `type = \"u16\"`";
             self.error(value.span(), "`.npy` files have no type `bf16`", Some(help.into()));
             return None;
@@ -492,9 +494,4 @@ impl Reader {
             }
         }
     }
-}
-
-/// The kinds of data files: `.npy` and `.bin`.
-pub(super) fn has_data_extension(path: &str) -> bool {
-    Path::new(path).extension().is_some_and(|e| e == "npy" || e == "bin")
 }

@@ -203,7 +203,7 @@ fn deep_nesting_and_floods_end_quickly() {
     assert!(!errors.is_empty());
     let (_, errors) = parse(&format!("ptx = {}", "{a=".repeat(100_000)));
     assert!(!errors.is_empty());
-    let misspelt: String = (0..200_000).map(|i| format!("ptxx{i} = 1\n")).collect();
-    let (_, errors) = parse(&misspelt);
+    let misspelt: Vec<_> = (0..200_000).map(|i| format!("ptxx{i} = 1")).collect();
+    let (_, errors) = parse(&misspelt.join("\n"));
     assert_eq!(errors.len(), super::limits::ERRORS);
 }

@@ -106,7 +106,9 @@ impl Engine for RecordingEngine {
         let start = Addr(u64::from_le_bytes(launch.params[..8].try_into().expect("eight bytes")));
         let mut bytes = vec![0; u32::from_le_bytes(launch.params[8..12].try_into().expect("four bytes")) as usize];
         self.read(start, &mut bytes)?;
-        bytes.iter_mut().for_each(|b| *b = b.wrapping_mul(2));
+        for byte in &mut bytes {
+            *byte = byte.wrapping_mul(2);
+        }
         self.write(start, &bytes)?;
         self.record.lock().expect("one thread").launches.push(launch.clone());
         let mut counts = Counts::default();
