@@ -477,7 +477,7 @@ pub struct Tuning {
 }
 
 /// A kernel (`.entry`) or device function (`.func`).
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Function {
     /// Its name.
     pub name: String,
@@ -497,7 +497,7 @@ pub struct Function {
     pub return_registers: Vec<Option<RegId>>,
     /// Tuning directives.
     pub tuning: Tuning,
-    /// All registers of all scopes.
+    /// The registers of all scopes that are named in the body, by first use (one that is only declared is absent).
     pub registers: Vec<Register>,
     /// Variables declared in the body: `.shared`, `.local`, `.param`, …
     pub variables: Vec<Variable>,

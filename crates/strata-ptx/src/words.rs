@@ -1,6 +1,8 @@
 //! Opcodes, modifier words and special registers: PTX's vocabulary, each name once.
 
 use crate::ast::Type;
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 
 macro_rules! vocabulary {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),* $(,)? }) => {
@@ -21,7 +23,10 @@ macro_rules! vocabulary {
 
             /// The variant with that name.
             pub fn parse(text: &str) -> Option<Self> {
-                match text { $($text => Some(Self::$variant),)* _ => None }
+                // A hash look-up: a `match` on hundreds of strings compares them one after another.
+                static NAMES: LazyLock<FxHashMap<&'static str, $name>> =
+                    LazyLock::new(|| $name::ALL.iter().map(|&v| (v.name(), v)).collect());
+                NAMES.get(text).copied()
             }
         }
     };
@@ -51,7 +56,7 @@ vocabulary! {
         Vavrg4 = "vavrg4", Vmad = "vmad", Vmax = "vmax", Vmax2 = "vmax2", Vmax4 = "vmax4", Vmin = "vmin",
         Vmin2 = "vmin2", Vmin4 = "vmin4", Vote = "vote", Vset = "vset", Vset2 = "vset2", Vset4 = "vset4",
         Vshl = "vshl", Vshr = "vshr", Vsub = "vsub", Vsub2 = "vsub2", Vsub4 = "vsub4", Wgmma = "wgmma",
-        Wmma = "wmma", Xor = "xor",
+        Wmma = "wmma", Xor = "xor", Clusterlaunchcontrol = "clusterlaunchcontrol", Multimem = "multimem", Tcgen05 = "tcgen05", Tensormap = "tensormap",
     }
 }
 
@@ -100,6 +105,95 @@ vocabulary! {
         Proxy = "proxy", Alias = "alias", Tensormap = "tensormap", Generic = "generic",
         // Video instructions.
         Bx = "b0", By = "b1x", H0 = "h0", H1 = "h1", Shr7 = "shr7", Shr15 = "shr15", Po = "po",
+        // Tensors, textures, surfaces, asynchronous copies and other forms that only parse.
+        MbarrierCompleteTxBytes = "mbarrier::complete_tx::bytes", Bulk = "bulk",
+        L2EvictUnchanged = "L2::evict_unchanged", Fractional = "fractional", Range = "range", Cvt = "cvt",
+        Texref = "texref", Samplerref = "samplerref", Surfref = "surfref", E2m1x2 = "e2m1x2", E2m3x2 = "e2m3x2",
+        E3m2x2 = "e3m2x2", S2f6x2 = "s2f6x2", E4m3x4 = "e4m3x4", E5m2x4 = "e5m2x4", E2m1x4 = "e2m1x4",
+        E2m3x4 = "e2m3x4", E3m2x4 = "e3m2x4", ScaledN2Ue8m0 = "scaled::n2::ue8m0", Ue8m0x2 = "ue8m0x2", Pack = "pack",
+        Noinc = "noinc", BulkGroup = "bulk_group", CtaGroup1 = "cta_group::1", CtaGroup2 = "cta_group::2", D1d = "1d",
+        D2d = "2d", D3d = "3d", D4d = "4d", D5d = "5d", Tile = "tile", Im2col = "im2col", Im2colW = "im2col::w",
+        Im2colW128 = "im2col::w::128", Im2colNoOffs = "im2col_no_offs", TileGather4 = "tile::gather4",
+        TileScatter4 = "tile::scatter4", MulticastCluster = "multicast::cluster", CpMask = "cp_mask",
+        IgnoreOob = "ignore_oob", Read = "read", Prefetch = "prefetch", Tensor = "tensor", Reduce = "reduce",
+        GlobalAddress = "global_address", Rank = "rank", BoxDim = "box_dim", GlobalDim = "global_dim",
+        GlobalStride = "global_stride", ElementStride = "element_stride", Elemtype = "elemtype",
+        InterleaveLayout = "interleave_layout", SwizzleMode = "swizzle_mode", SwizzleAtomicity = "swizzle_atomicity",
+        FillMode = "fill_mode", Replace = "replace", B1024 = "b1024", CpFenceproxy = "cp_fenceproxy",
+        TensormapGeneric = "tensormap::generic", Base = "base", Level = "level", Grad = "grad", A1d = "a1d",
+        A2d = "a2d", Cube = "cube", Acube = "acube", D2dms = "2dms", A2dms = "a2dms", G = "g", B = "b", A = "a",
+        Width = "width", Height = "height", Depth = "depth", ChannelDataType = "channel_data_type",
+        ChannelOrder = "channel_order", NormalizedCoords = "normalized_coords", ArraySize = "array_size",
+        NumMipmapLevels = "num_mipmap_levels", NumSamples = "num_samples", FilterMode = "filter_mode",
+        AddrMode0 = "addr_mode_0", AddrMode1 = "addr_mode_1", AddrMode2 = "addr_mode_2",
+        ForceUnnormalizedCoords = "force_unnormalized_coords", MemoryLayout = "memory_layout", P = "p", Trap = "trap",
+        Zero = "zero", Wait = "wait", SyncRestrictSharedCta = "sync_restrict::shared::cta",
+        SyncRestrictSharedCluster = "sync_restrict::shared::cluster", MbarrierInit = "mbarrier_init",
+        AsyncGeneric = "async::generic", LaunchDependents = "launch_dependents", Mask = "mask",
+        ExpectTx = "expect_tx", CompleteTx = "complete_tx", ArriveDrop = "arrive_drop", TestWait = "test_wait",
+        TryWait = "try_wait", Init = "init", Inval = "inval", NoComplete = "noComplete", Parity = "parity",
+        PendingCount = "pending_count", GetFirstCtaidX = "get_first_ctaid::x", GetFirstCtaidY = "get_first_ctaid::y",
+        GetFirstCtaidZ = "get_first_ctaid::z", AccF32 = "acc::f32", AccF16 = "acc::f16", TryCancel = "try_cancel",
+        MulticastClusterAll = "multicast::cluster::all", QueryCancel = "query_cancel", IsCanceled = "is_canceled",
+        GetFirstCtaid = "get_first_ctaid", LdReduce = "ld_reduce", St = "st", C = "c", Row = "row", Col = "col",
+        M16n16k16 = "m16n16k16", M32n8k16 = "m32n8k16", M8n32k16 = "m8n32k16", M16n16k8 = "m16n16k8",
+        M8n8k4 = "m8n8k4", M8n8k32 = "m8n8k32", M8n8k128 = "m8n8k128", Load = "load", Store = "store", D = "d",
+        Mma = "mma", M8n8k16 = "m8n8k16", M16n8k4 = "m16n8k4", M16n8k8 = "m16n8k8", M16n8k16 = "m16n8k16",
+        M16n8k32 = "m16n8k32", M16n8k64 = "m16n8k64", M16n8k128 = "m16n8k128", M16n8k256 = "m16n8k256",
+        KindF8f6f4 = "kind::f8f6f4", KindMxf8f6f4 = "kind::mxf8f6f4", KindMxf4 = "kind::mxf4",
+        KindMxf4nvf4 = "kind::mxf4nvf4", ScaleVec1X = "scale_vec::1X", ScaleVec2X = "scale_vec::2X",
+        ScaleVec4X = "scale_vec::4X", E3m2 = "e3m2", E2m3 = "e2m3", E2m1 = "e2m1", Ue8m0 = "ue8m0", Ue4m3 = "ue4m3",
+        M8n8 = "m8n8", M8n16 = "m8n16", M16n16 = "m16n16", M16n8 = "m16n8", X1 = "x1", X2 = "x2", X4 = "x4",
+        B8x16 = "b8x16", B6x16P32 = "b6x16_p32", B4x16P64 = "b4x16_p64", BlockScale = "block_scale", Sp = "sp",
+        SpOrderedMetadata = "sp::ordered_metadata", Trans = "trans", Fence = "fence", MmaAsync = "mma_async",
+        D16x64b = "16x64b", D16x128b = "16x128b", D16x256b = "16x256b", D32x32b = "32x32b", D16x32bx2 = "16x32bx2",
+        X8 = "x8", X16 = "x16", X32 = "x32", X64 = "x64", X128 = "x128", D128x256b = "128x256b", D4x256b = "4x256b",
+        D128x128b = "128x128b", D64x128b = "64x128b", D32x128b = "32x128b", Warpx20213 = "warpx2::02_13",
+        Warpx20123 = "warpx2::01_23", Warpx4 = "warpx4", KindF16 = "kind::f16", KindTf32 = "kind::tf32",
+        KindI8 = "kind::i8", Block16 = "block16", Block32 = "block32", CollectorAFill = "collector::a::fill",
+        CollectorAUse = "collector::a::use", CollectorALastuse = "collector::a::lastuse",
+        CollectorADiscard = "collector::a::discard", Alloc = "alloc", Dealloc = "dealloc",
+        RelinquishAllocPermit = "relinquish_alloc_permit", Ld = "ld", Pack16b = "pack::16b",
+        Unpack16b = "unpack::16b", WaitLd = "wait::ld", WaitSt = "wait::st",
+        FenceBeforeThreadSync = "fence::before_thread_sync", FenceAfterThreadSync = "fence::after_thread_sync",
+        Cp = "cp", Shift = "shift", Commit = "commit", MbarrierArriveOne = "mbarrier::arrive::one", Ws = "ws",
+        Ashift = "ashift",
+        // Shapes of wgmma.
+        M64n8k8 = "m64n8k8", M64n8k16 = "m64n8k16", M64n8k32 = "m64n8k32", M64n8k256 = "m64n8k256",
+        M64n16k8 = "m64n16k8", M64n16k16 = "m64n16k16", M64n16k32 = "m64n16k32", M64n16k256 = "m64n16k256",
+        M64n24k8 = "m64n24k8", M64n24k16 = "m64n24k16", M64n24k32 = "m64n24k32", M64n24k256 = "m64n24k256",
+        M64n32k8 = "m64n32k8", M64n32k16 = "m64n32k16", M64n32k32 = "m64n32k32", M64n32k256 = "m64n32k256",
+        M64n40k8 = "m64n40k8", M64n40k16 = "m64n40k16", M64n40k32 = "m64n40k32", M64n40k256 = "m64n40k256",
+        M64n48k8 = "m64n48k8", M64n48k16 = "m64n48k16", M64n48k32 = "m64n48k32", M64n48k256 = "m64n48k256",
+        M64n56k8 = "m64n56k8", M64n56k16 = "m64n56k16", M64n56k32 = "m64n56k32", M64n56k256 = "m64n56k256",
+        M64n64k8 = "m64n64k8", M64n64k16 = "m64n64k16", M64n64k32 = "m64n64k32", M64n64k256 = "m64n64k256",
+        M64n72k8 = "m64n72k8", M64n72k16 = "m64n72k16", M64n72k32 = "m64n72k32", M64n72k256 = "m64n72k256",
+        M64n80k8 = "m64n80k8", M64n80k16 = "m64n80k16", M64n80k32 = "m64n80k32", M64n80k256 = "m64n80k256",
+        M64n88k8 = "m64n88k8", M64n88k16 = "m64n88k16", M64n88k32 = "m64n88k32", M64n88k256 = "m64n88k256",
+        M64n96k8 = "m64n96k8", M64n96k16 = "m64n96k16", M64n96k32 = "m64n96k32", M64n96k256 = "m64n96k256",
+        M64n104k8 = "m64n104k8", M64n104k16 = "m64n104k16", M64n104k32 = "m64n104k32", M64n104k256 = "m64n104k256",
+        M64n112k8 = "m64n112k8", M64n112k16 = "m64n112k16", M64n112k32 = "m64n112k32", M64n112k256 = "m64n112k256",
+        M64n120k8 = "m64n120k8", M64n120k16 = "m64n120k16", M64n120k32 = "m64n120k32", M64n120k256 = "m64n120k256",
+        M64n128k8 = "m64n128k8", M64n128k16 = "m64n128k16", M64n128k32 = "m64n128k32", M64n128k256 = "m64n128k256",
+        M64n136k8 = "m64n136k8", M64n136k16 = "m64n136k16", M64n136k32 = "m64n136k32", M64n136k256 = "m64n136k256",
+        M64n144k8 = "m64n144k8", M64n144k16 = "m64n144k16", M64n144k32 = "m64n144k32", M64n144k256 = "m64n144k256",
+        M64n152k8 = "m64n152k8", M64n152k16 = "m64n152k16", M64n152k32 = "m64n152k32", M64n152k256 = "m64n152k256",
+        M64n160k8 = "m64n160k8", M64n160k16 = "m64n160k16", M64n160k32 = "m64n160k32", M64n160k256 = "m64n160k256",
+        M64n168k8 = "m64n168k8", M64n168k16 = "m64n168k16", M64n168k32 = "m64n168k32", M64n168k256 = "m64n168k256",
+        M64n176k8 = "m64n176k8", M64n176k16 = "m64n176k16", M64n176k32 = "m64n176k32", M64n176k256 = "m64n176k256",
+        M64n184k8 = "m64n184k8", M64n184k16 = "m64n184k16", M64n184k32 = "m64n184k32", M64n184k256 = "m64n184k256",
+        M64n192k8 = "m64n192k8", M64n192k16 = "m64n192k16", M64n192k32 = "m64n192k32", M64n192k256 = "m64n192k256",
+        M64n200k8 = "m64n200k8", M64n200k16 = "m64n200k16", M64n200k32 = "m64n200k32", M64n200k256 = "m64n200k256",
+        M64n208k8 = "m64n208k8", M64n208k16 = "m64n208k16", M64n208k32 = "m64n208k32", M64n208k256 = "m64n208k256",
+        M64n216k8 = "m64n216k8", M64n216k16 = "m64n216k16", M64n216k32 = "m64n216k32", M64n216k256 = "m64n216k256",
+        M64n224k8 = "m64n224k8", M64n224k16 = "m64n224k16", M64n224k32 = "m64n224k32", M64n224k256 = "m64n224k256",
+        M64n232k8 = "m64n232k8", M64n232k16 = "m64n232k16", M64n232k32 = "m64n232k32", M64n232k256 = "m64n232k256",
+        M64n240k8 = "m64n240k8", M64n240k16 = "m64n240k16", M64n240k32 = "m64n240k32", M64n240k256 = "m64n240k256",
+        M64n248k8 = "m64n248k8", M64n248k16 = "m64n248k16", M64n248k32 = "m64n248k32", M64n248k256 = "m64n248k256",
+        M64n256k8 = "m64n256k8", M64n256k16 = "m64n256k16", M64n256k32 = "m64n256k32", M64n256k256 = "m64n256k256",
+        // Byte and half selectors of the video instructions, elements of vector registers.
+        B3 = "b3", B2 = "b2", B31 = "b31", B30 = "b30", B21 = "b21", B20 = "b20", B10 = "b10", B321 = "b321",
+        B320 = "b320", B310 = "b310", B210 = "b210", B3210 = "b3210", H10 = "h10", X = "x", Y = "y", Z = "z", W = "w",
     }
 }
 
@@ -114,6 +208,25 @@ vocabulary! {
         ClockHi = "clock_hi", Clock64 = "clock64", Globaltimer = "globaltimer", GlobaltimerLo = "globaltimer_lo",
         GlobaltimerHi = "globaltimer_hi", Envreg1 = "envreg1", Envreg2 = "envreg2",
         DynamicSmemSize = "dynamic_smem_size", TotalSmemSize = "total_smem_size",
+        Envreg0 = "envreg0", Envreg3 = "envreg3", Envreg4 = "envreg4", Envreg5 = "envreg5", Envreg6 = "envreg6",
+        Envreg7 = "envreg7", Envreg8 = "envreg8", Envreg9 = "envreg9", Envreg10 = "envreg10", Envreg11 = "envreg11",
+        Envreg12 = "envreg12", Envreg13 = "envreg13", Envreg14 = "envreg14", Envreg15 = "envreg15",
+        Envreg16 = "envreg16", Envreg17 = "envreg17", Envreg18 = "envreg18", Envreg19 = "envreg19",
+        Envreg20 = "envreg20", Envreg21 = "envreg21", Envreg22 = "envreg22", Envreg23 = "envreg23",
+        Envreg24 = "envreg24", Envreg25 = "envreg25", Envreg26 = "envreg26", Envreg27 = "envreg27",
+        Envreg28 = "envreg28", Envreg29 = "envreg29", Envreg30 = "envreg30", Envreg31 = "envreg31",
+        ClusteridX = "clusterid.x", ClusteridY = "clusterid.y", ClusteridZ = "clusterid.z",
+        NclusteridX = "nclusterid.x", NclusteridY = "nclusterid.y", NclusteridZ = "nclusterid.z",
+        ClusterCtaidX = "cluster_ctaid.x", ClusterCtaidY = "cluster_ctaid.y", ClusterCtaidZ = "cluster_ctaid.z",
+        ClusterNctaidX = "cluster_nctaid.x", ClusterNctaidY = "cluster_nctaid.y", ClusterNctaidZ = "cluster_nctaid.z",
+        ClusterCtarank = "cluster_ctarank", ClusterNctarank = "cluster_nctarank",
+        IsExplicitCluster = "is_explicit_cluster", AggrSmemSize = "aggr_smem_size",
+        CurrentGraphExec = "current_graph_exec", ReservedSmemOffsetBegin = "reserved_smem_offset_begin",
+        ReservedSmemOffsetEnd = "reserved_smem_offset_end", ReservedSmemOffsetCap = "reserved_smem_offset_cap",
+        ReservedSmemOffset0 = "reserved_smem_offset_0", ReservedSmemOffset1 = "reserved_smem_offset_1", Pm0 = "pm0",
+        Pm1 = "pm1", Pm2 = "pm2", Pm3 = "pm3", Pm4 = "pm4", Pm5 = "pm5", Pm6 = "pm6", Pm7 = "pm7", Pm064 = "pm0_64",
+        Pm164 = "pm1_64", Pm264 = "pm2_64", Pm364 = "pm3_64", Pm464 = "pm4_64", Pm564 = "pm5_64", Pm664 = "pm6_64",
+        Pm764 = "pm7_64",
     }
 }
 
@@ -151,7 +264,30 @@ impl Word {
             Self::U8x4 => Type::U8x4,
             Self::S8x4 => Type::S8x4,
             Self::Pred => Type::Pred,
-            Self::B1 | Self::U2 | Self::S2 | Self::U4 | Self::S4 => Type::Opaque,
+            Self::B1
+            | Self::U2
+            | Self::S2
+            | Self::U4
+            | Self::S4
+            | Self::E2m1
+            | Self::E2m3
+            | Self::E3m2
+            | Self::Ue8m0
+            | Self::Ue4m3
+            | Self::E2m1x2
+            | Self::E2m3x2
+            | Self::E3m2x2
+            | Self::Ue8m0x2
+            | Self::S2f6x2
+            | Self::E4m3x4
+            | Self::E5m2x4
+            | Self::E2m1x4
+            | Self::E2m3x4
+            | Self::E3m2x4
+            | Self::B8x16
+            | Self::B6x16P32
+            | Self::B4x16P64
+            | Self::B1024 => Type::Opaque,
             _ => return None,
         })
     }

@@ -1,0 +1,12 @@
+//! The instruction table: every form of every instruction, read from `instructions.isa`.
+//!
+//! The text is the source; [`forms`] and [`matching`] are views of it. That the text is well formed is a test, so a
+//! mistake in it cannot reach a user.
+
+mod coverage;
+mod matching;
+mod table;
+
+pub use coverage::coverage_table;
+pub(crate) use matching::{Mismatch, matching, mismatch};
+pub(crate) use table::{Expect, Form, Pairing, Role, Spec, forms_of};
