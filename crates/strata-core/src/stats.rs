@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_quotient_by_zero_leaves_no_entry() {
         let mut stats = Stats::default();
-        stats.real("a", 0.0 / 0.0, Unit::Fraction, "nothing");
+        stats.real("a", f64::NAN, Unit::Fraction, "nothing");
         assert!(stats.get("a").is_none());
     }
 

@@ -36,12 +36,11 @@ impl Reader {
         let known = ["ptx", "seed", "buffers", "symbols", "launch", "after"];
         let fields = self.fields(document.get_ref(), document.span(), "a launch file", &known);
         let mut program = Program { seed: limits::DEFAULT_SEED, ..Program::default() };
-        match fields.get("ptx") {
-            Some(value) => program.ptx = self.one_or_more_paths(value),
-            None => {
-                let help = "add `ptx = \"kernel.ptx\"` at the top of the file";
-                self.error(0..0, "no PTX is named", Some(help.into()));
-            }
+        if let Some(value) = fields.get("ptx") {
+            program.ptx = self.one_or_more_paths(value);
+        } else {
+            let help = "add `ptx = \"kernel.ptx\"` at the top of the file";
+            self.error(0..0, "no PTX is named", Some(help.into()));
         }
         if let Some(seed) = fields.get("seed").and_then(|v| self.integer(v, 0, i128::from(u64::MAX))) {
             program.seed = seed as u64;

@@ -2,8 +2,10 @@
 
 use crate::args::Check;
 use crate::output::{self, Failure};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::path::Path;
 use std::process::ExitCode;
+use strata_lab::LabError;
 use strata_lab::ptx_check::check_file;
 
 pub(crate) fn check(args: &Check) -> Result<ExitCode, Failure> {
@@ -14,6 +16,7 @@ pub(crate) fn check(args: &Check) -> Result<ExitCode, Failure> {
             Err(error) => {
                 eprintln!("{}", error.render(output::colours()));
                 unreadable = true;
+                files.push(unreadable_file(path, &error));
                 continue;
             }
         };
@@ -32,5 +35,17 @@ pub(crate) fn check(args: &Check) -> Result<ExitCode, Failure> {
         (true, _) => ExitCode::from(2),
         (false, true) => ExitCode::FAILURE,
         (false, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// Scripts that check many files find each of them in the list.
+fn unreadable_file(path: &Path, error: &LabError) -> Value {
+    let diagnostic = json!({ "severity": "error", "message": error.to_string() });
+    json!({
+        "path": path.display().to_string(),
+        "errors": 1,
+        "diagnostics": [diagnostic],
+        "unsupported": [],
+        "kernels": [],
     })
 }
