@@ -14,7 +14,7 @@ pub struct EngineOptions {
     pub threads: usize,
     /// Look for reads of uninitialised shared and local memory.
     pub check: bool,
-    /// Stop the program after so many thread instructions.
+    /// Stop a launch that executes more than so many warp instructions.
     pub max_instructions: Option<u64>,
     /// To be told how far a launch is now and then ([`Monitor::set_running`]), what the program prints
     /// ([`Monitor::print`]) and what looks suspicious ([`Monitor::warn`]).

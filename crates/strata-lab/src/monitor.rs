@@ -19,7 +19,7 @@ pub struct Monitor {
     running: AtomicU64,
     nanoseconds: AtomicU64,
     warnings: Mutex<Vec<String>>,
-    printed: Box<dyn Fn(&str) + Send + Sync>,
+    printed: Box<dyn Fn(&[u8]) + Send + Sync>,
 }
 
 /// A monitor that drops what the device program prints.
@@ -31,7 +31,7 @@ impl Default for Monitor {
 
 impl Monitor {
     /// A monitor that hands what the device program prints to `printed`.
-    pub fn new(printed: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn new(printed: impl Fn(&[u8]) + Send + Sync + 'static) -> Self {
         Self {
             launches: AtomicU64::new(0),
             finished: AtomicU64::new(0),
@@ -42,9 +42,9 @@ impl Monitor {
         }
     }
 
-    /// For engines: the device program printed `text`.
-    pub fn print(&self, text: &str) {
-        (self.printed)(text);
+    /// For engines: the device program printed `bytes`, which need not be UTF-8.
+    pub fn print(&self, bytes: &[u8]) {
+        (self.printed)(bytes);
     }
 
     /// For engines: something looks wrong but does not stop the program.

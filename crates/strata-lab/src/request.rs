@@ -71,7 +71,7 @@ pub struct RunRequest {
     pub threads: usize,
     /// Look for reads of uninitialised shared and local memory.
     pub check: bool,
-    /// Stop the program after so many thread instructions.
+    /// Stop a launch that executes more than so many warp instructions.
     pub max_instructions: Option<u64>,
     /// Directory below which the result goes; `None` means [`DEFAULT_OUT`].
     pub out: Option<PathBuf>,

@@ -56,7 +56,7 @@ pub(crate) struct Run {
     /// Warn of reads of uninitialised shared and local memory (slower)
     #[arg(long)]
     pub(crate) check: bool,
-    /// Stop the program after N thread instructions
+    /// Stop a launch that executes more than N warp instructions
     #[arg(long, value_name = "N")]
     pub(crate) max_instructions: Option<u64>,
     /// Print one JSON object

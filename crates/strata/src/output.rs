@@ -26,8 +26,13 @@ impl From<io::Error> for Failure {
 
 /// Writes text to standard output.
 pub(crate) fn text(text: &str) -> io::Result<()> {
+    bytes(text.as_bytes())
+}
+
+/// Writes bytes to standard output.
+pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(bytes)?;
     out.flush()
 }
 

@@ -4,6 +4,7 @@ use crate::args::Run;
 use crate::output::{self, Failure};
 use crate::progress;
 use indicatif::ProgressBar;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use strata_lab::{Monitor, RunRequest, What, table};
@@ -42,14 +43,8 @@ pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
 
 /// What the device program prints is its output, unless standard output belongs to the JSON object.
 fn monitor(bar: ProgressBar, json: bool) -> Monitor {
-    Monitor::new(move |text| {
-        bar.suspend(|| {
-            if json {
-                eprint!("{text}");
-            } else {
-                // A closed pipe is found out when the result is printed.
-                let _ = output::text(text);
-            }
-        });
+    Monitor::new(move |printed| {
+        // A closed pipe is found out when the result is printed.
+        let _ = bar.suspend(|| if json { io::stderr().write_all(printed) } else { output::bytes(printed) });
     })
 }
