@@ -15,6 +15,7 @@ const MOST_WARNINGS: usize = 200;
 /// The line from the engine to whoever watches. Its counters are for progress bars and no part of any result.
 pub struct Monitor {
     launches: AtomicU64,
+    expected: AtomicU64,
     finished: AtomicU64,
     running: AtomicU64,
     nanoseconds: AtomicU64,
@@ -34,6 +35,7 @@ impl Monitor {
     pub fn new(printed: impl Fn(&[u8]) + Send + Sync + 'static) -> Self {
         Self {
             launches: AtomicU64::new(0),
+            expected: AtomicU64::new(0),
             finished: AtomicU64::new(0),
             running: AtomicU64::new(0),
             nanoseconds: AtomicU64::new(0),
@@ -63,6 +65,15 @@ impl Monitor {
     /// Launches that have ended.
     pub fn launches(&self) -> u64 {
         self.launches.load(Ordering::Relaxed)
+    }
+
+    /// Launches there will be, if the program says so beforehand.
+    pub fn expected_launches(&self) -> Option<u64> {
+        Some(self.expected.load(Ordering::Relaxed)).filter(|&n| n > 0)
+    }
+
+    pub(crate) fn expect_launches(&self, count: u64) {
+        self.expected.store(count, Ordering::Relaxed);
     }
 
     /// Thread instructions so far: those of finished launches, and what the engine told of the one that runs.

@@ -36,6 +36,9 @@ pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engi
     // Saved first: a directory that cannot be written is found out before the run, not after it.
     saved("request.json", pretty(&job.resolved.to_json(request)))?;
     let mut device = Device::new(Box::new(Monitored { engine, monitor: Arc::clone(monitor) }));
+    if let Program::LaunchFile(loaded) = &job.program {
+        monitor.expect_launches(loaded.program.launches.iter().map(|launch| u64::from(launch.repeat)).sum());
+    }
     let judged = job.carry_out(&mut device, &directory)?;
     let mut result = RunResult {
         name: job.resolved.name,

@@ -4,8 +4,9 @@ mod common;
 
 use common::{Record, RecordingEngine};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use strata_lab::launch_file::{Loaded, parse};
 use strata_lab::{LabError, Monitor, RunRequest, RunResult, What, run_on};
 
 /// Writes `files` to a folder, runs `prog.toml` of it, and hands folder and outcome to `look`.
@@ -157,6 +158,12 @@ fn files_are_measured_before_anything_is_allocated() {
 }
 
 #[test]
+fn offsets_stay_inside_their_buffers() {
+    let text = DOUBLE.replace("offset = 1 ", "offset = 7 ");
+    check_error(&[("prog.toml", text.as_bytes())], &["the offset is 7, the buffer has 6 bytes"]);
+}
+
+#[test]
 fn buffers_together_must_fit_the_device() {
     let text = format!("{DOUBLE}[buffers.x]\nsize = '9GiB'\n[buffers.y]\nsize = '9GiB'\n");
     check_error(&[("prog.toml", text.as_bytes())], &["up to here the buffers take 18.0 GiB, the device has 16.0 GiB"]);
@@ -170,4 +177,34 @@ fn modules_that_do_not_parse_are_shown() {
 #[test]
 fn a_launch_file_that_is_no_text_is_refused() {
     check_error(&[("prog.toml", &[b'\n', 0xff])], &["not UTF-8 text (line 2)"]);
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn the_example_is_sound() {
+    let loaded = Loaded::read(&root().join("examples/vecadd.toml")).expect("sound");
+    assert_eq!(loaded.sizes.iter().map(|s| s.0).sum::<u64>(), 3 * 4000);
+}
+
+/// The blocks of the reference make one sound file together.
+#[test]
+fn the_reference_is_sound() {
+    let text = fs::read_to_string(root().join("docs/launch-files.md")).expect("there");
+    let blocks: Vec<_> = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(blocks.len() >= 2);
+    let (_, errors) = parse(&blocks.concat());
+    assert_eq!(errors, []);
+}
+
+/// What somebody is told who tries to run a bare PTX file must itself work.
+#[test]
+fn the_advice_for_ptx_files_is_sound() {
+    let advice = What::named("some.ptx").expect_err("no program").to_string();
+    let file: Vec<_> = advice.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+    let (program, errors) = parse(&file.join("\n"));
+    assert_eq!(errors, []);
+    assert_eq!((program.buffers.len(), program.launches.len(), program.after.len()), (1, 1, 1));
 }

@@ -18,7 +18,8 @@ pub(crate) fn show(bar: &ProgressBar, name: &str, monitor: &Arc<Monitor>) {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
     let style = style
         .with_key("launches", move |_: &ProgressState, out: &mut dyn Write| {
-            let _ = out.write_str(&grouped(launches.launches()));
+            let expected = launches.expected_launches().map(|n| format!(" of {}", grouped(n))).unwrap_or_default();
+            let _ = write!(out, "{}{expected}", grouped(launches.launches()));
         })
         .with_key("executed", move |_: &ProgressState, out: &mut dyn Write| {
             let _ = out.write_str(&short(executed.thread_instructions() as f64));

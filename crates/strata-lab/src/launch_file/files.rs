@@ -1,6 +1,6 @@
 //! The files a launch file names: found, measured and hashed before anything is allocated or run.
 
-use super::program::{Action, Buffer, Contents, Program};
+use super::program::{Action, ArgValue, Buffer, Contents, Program};
 use super::{limits, npy};
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::element::Element;
@@ -42,6 +42,7 @@ impl Loaded {
         let mut finder = Finder { errors };
         finder.modules(&mut loaded);
         finder.buffers(&mut loaded);
+        finder.offsets(&loaded);
         finder.comparisons(&mut loaded);
         if finder.errors.is_empty() { Ok(loaded) } else { Err(LabError::LaunchFile(loaded.diagnose(finder.errors))) }
     }
@@ -194,6 +195,18 @@ impl Finder {
         {
             let message = format!("the file holds `{held}`, the buffer `{declared}`");
             self.error(span, message, "change `type`, or convert the file");
+        }
+    }
+
+    /// A pointer may stand one past the end of its buffer, as in C, and no further.
+    fn offsets(&mut self, loaded: &Loaded) {
+        for arg in loaded.program.launches.iter().flat_map(|launch| &launch.args.value) {
+            if let ArgValue::Buffer(index, offset) = arg.value
+                && offset > loaded.size(index)
+            {
+                let message = format!("the offset is {offset}, the buffer has {} bytes", loaded.size(index));
+                self.error(&arg.span, message, "stay inside the buffer");
+            }
         }
     }
 

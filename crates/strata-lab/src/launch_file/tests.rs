@@ -207,3 +207,18 @@ fn deep_nesting_and_floods_end_quickly() {
     let (_, errors) = parse(&misspelt.join("\n"));
     assert_eq!(errors.len(), super::limits::ERRORS);
 }
+
+/// A sound file with any one character replaced, doubled or left out, or cut off anywhere, is read without a panic and
+/// its errors can be shown.
+#[test]
+fn no_slip_of_the_keyboard_panics() {
+    for at in 0..SOUND.len() {
+        let (before, after) = (&SOUND[..at], &SOUND[at + 1..]);
+        for between in ["", "\"", "[", "9", "é", "-"] {
+            let text = format!("{before}{between}{after}");
+            let (_, errors) = parse(&text);
+            Diagnostics::new("test.toml", &text, errors).render(true);
+        }
+        parse(before);
+    }
+}
