@@ -15,6 +15,7 @@ pub struct Addr(pub u64);
 impl Addr {
     /// The address `bytes` further on; wraps like the device's own arithmetic.
     #[inline]
+    #[must_use]
     pub const fn offset(self, bytes: u64) -> Self {
         Self(self.0.wrapping_add(bytes))
     }
@@ -94,6 +95,7 @@ impl Dim3 {
     }
 
     /// The position with linear number `index`, x running fastest.
+    #[must_use]
     pub const fn position(self, index: u64) -> Self {
         let (x, y) = (self.x as u64, self.y as u64);
         Self { x: (index % x) as u32, y: (index / x % y) as u32, z: (index / (x * y)) as u32 }

@@ -1,10 +1,12 @@
 //! The vocabulary that every room of StrataSim shares, and nothing else.
 //!
-//! Three groups of types live here:
+//! Five groups live here:
 //!
 //! * [`addr`]: what an address, a size and a launch shape are ([`Addr`], [`Bytes`], [`Dim3`]);
 //! * [`op`]: what a warp does, as seen from outside the warp ([`OpInfo`], [`WarpOp`], [`OpBatch`], [`WarpSource`]);
-//! * [`count`]: how much was executed ([`Counts`]).
+//! * [`count`]: how much was executed ([`Counts`]);
+//! * [`stats`]: what a run reports, by path, with unit and description ([`Stats`]);
+//! * [`nearest`]: "did you mean …", for every name that people type.
 //!
 //! Invariant: this crate depends on no other crate of the workspace, knows neither PTX nor time, and never allocates on
 //! a path that runs once per warp instruction.
@@ -19,8 +21,11 @@
 
 pub mod addr;
 pub mod count;
+pub mod nearest;
 pub mod op;
+pub mod stats;
 
 pub use addr::{Addr, Bytes, Dim3, LINE_BYTES, LineAddr, SECTOR_BYTES};
 pub use count::Counts;
 pub use op::{Access, LANES, LaneMask, OpBatch, OpClass, OpInfo, Space, Stop, WarpId, WarpOp, WarpSource};
+pub use stats::Stats;

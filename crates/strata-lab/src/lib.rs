@@ -1,1 +1,43 @@
-//! Under construction.
+//! The lab: runs programs on engines and turns what they did into results.
+//!
+//! * [`run`]: carries out a [`RunRequest`] (a workload or a launch file) and saves the [`RunResult`];
+//! * [`launch_file`]: programs without host code;
+//! * [`ptx_check`]: what `strata check` says of PTX files;
+//! * [`engine`]: the engines that can stand behind a device.
+//!
+//! The command line and the Python package are thin doors on this crate.
+//!
+//! Invariants: this crate parses no arguments and prints nothing; the same request gives the same result, byte for
+//! byte, except for what stands in [`HostTimes`]; every file it writes is there whole or not at all.
+//!
+//! ```
+//! use strata_lab::What;
+//! assert!(matches!(What::named("examples/vecadd.toml"), Ok(What::LaunchFile(_))));
+//! assert!(What::named("kernel.ptx").unwrap_err().to_string().contains("launch file"));
+//! ```
+
+pub mod diagnostics;
+pub mod element;
+pub mod engine;
+mod error;
+pub mod fnv;
+pub mod launch_file;
+mod monitor;
+pub mod ptx_check;
+mod request;
+mod result;
+mod run;
+mod save;
+pub mod table;
+
+pub use engine::EngineOptions;
+pub use error::LabError;
+pub use monitor::Monitor;
+pub use request::{DEFAULT_OUT, RunRequest, What};
+pub use result::{HostTimes, KernelRun, RunResult};
+pub use run::{run, run_on};
+
+/// The built-in programs, in the order they are listed.
+pub fn workloads() -> impl Iterator<Item = &'static strata_workloads::Info> {
+    strata_workloads::all().iter().map(|workload| workload.info())
+}

@@ -271,7 +271,9 @@ fn summarise(function: &Function, cfg: &Cfg, returned: &[RegId]) -> (Adjacency, 
             }
         }
         if cfg.block(b).exits {
-            returned.iter().for_each(|&r| expose(r, &written_in));
+            for &r in returned {
+                expose(r, &written_in);
+            }
         }
     }
     (Adjacency::from_edges(registers, &reads), Adjacency::from_edges(registers, &writes))

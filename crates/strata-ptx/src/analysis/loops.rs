@@ -201,17 +201,14 @@ impl LoopForest {
         let mut at = 0;
         let mut next_child = vec![0; count];
         for id in 0..count {
-            let (start, depth) = match self.loops[id].parent {
-                Some(parent) => {
-                    let start = next_child[parent.index()];
-                    next_child[parent.index()] += total[id];
-                    (start, self.loops[parent.index()].depth + 1)
-                }
-                None => {
-                    let start = at;
-                    at += total[id];
-                    (start, 1)
-                }
+            let (start, depth) = if let Some(parent) = self.loops[id].parent {
+                let start = next_child[parent.index()];
+                next_child[parent.index()] += total[id];
+                (start, self.loops[parent.index()].depth + 1)
+            } else {
+                let start = at;
+                at += total[id];
+                (start, 1)
             };
             self.loops[id].body = start..start + total[id];
             self.loops[id].depth = depth;

@@ -26,6 +26,7 @@ mod graph;
 mod liveness;
 mod loops;
 mod packing;
+mod pressure;
 mod reconvergence;
 #[cfg(test)]
 mod testing;
@@ -35,4 +36,5 @@ pub use dominators::DominatorTree;
 pub use liveness::{LiveCursor, Liveness, RegisterSet};
 pub use loops::{IrreducibleRegion, Loop, LoopForest, LoopId};
 pub use packing::{Clash, Packing, SlotRef, keeps_sources};
+pub use pressure::{ALLOWANCE, MOST_IN_FLIGHT, MOST_REGISTERS, Pressure};
 pub use reconvergence::Reconvergence;

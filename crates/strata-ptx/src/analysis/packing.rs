@@ -435,7 +435,7 @@ mod tests {
             let Some(i) = self.at[lane] else { return Ok(()) };
             let function = self.function;
             let instruction = &function.instructions[i as usize];
-            let passes = instruction.guard.is_none() || choice % 2 == 0;
+            let passes = instruction.guard.is_none() || choice.is_multiple_of(2);
             let (mut sources, mut results) = (Vec::new(), Vec::new());
             instruction.each_read(|r| sources.push(r));
             instruction.each_written(|r| results.push(r));

@@ -1,0 +1,58 @@
+//! What can go wrong before a program runs: mistakes in what was asked for.
+//!
+//! A program that fails on the device, or whose result is wrong, is not an error of the lab but a result.
+
+use crate::diagnostics::Diagnostics;
+use std::path::Path;
+use strata_host::HostError;
+
+/// A request that cannot be carried out; the text names the cause and the cure.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The request itself is wrong: an unknown workload, a size it does not have.
+    #[error("{0}")]
+    Request(String),
+    /// A launch file is wrong, in one or several places.
+    #[error("{0}")]
+    LaunchFile(Diagnostics),
+    /// A module does not parse. The text is a rendered diagnostic.
+    #[error("{0}")]
+    Module(String),
+    /// The device refused a call.
+    #[error("the device refuses: {0}")]
+    Device(HostError),
+    /// A file or directory cannot be read or written.
+    #[error("cannot {action} `{path}`: {source}")]
+    Io {
+        /// "read" or "write".
+        action: &'static str,
+        /// Which.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl LabError {
+    pub(crate) fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
+        Self::Io { action, path: path.display().to_string(), source }
+    }
+
+    /// The error as text for a terminal, with or without colours.
+    pub fn render(&self, colours: bool) -> String {
+        match self {
+            Self::LaunchFile(diagnostics) => diagnostics.render(colours),
+            Self::Module(rendered) => rendered.clone(),
+            other => format!("error: {other}"),
+        }
+    }
+}
+
+impl From<HostError> for LabError {
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::Module(text) => Self::Module(text),
+            other => Self::Device(other),
+        }
+    }
+}

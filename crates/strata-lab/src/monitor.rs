@@ -1,0 +1,167 @@
+//! What a run tells while it runs: how far it is, what the device program prints, what looks suspicious.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use strata_core::{Addr, Bytes};
+use strata_host::{
+    AllocFlags, Allocation, AllocationId, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport, ModuleId,
+    SymbolAddress,
+};
+
+/// A loop can find the same fault in every round; nobody reads more warnings than this.
+const MOST_WARNINGS: usize = 200;
+
+/// The line from the engine to whoever watches. Its counters are for progress bars and no part of any result.
+pub struct Monitor {
+    launches: AtomicU64,
+    expected: AtomicU64,
+    finished: AtomicU64,
+    running: AtomicU64,
+    nanoseconds: AtomicU64,
+    warnings: Mutex<Vec<String>>,
+    printed: Box<dyn Fn(&[u8]) + Send + Sync>,
+}
+
+/// A monitor that drops what the device program prints.
+impl Default for Monitor {
+    fn default() -> Self {
+        Self::new(|_| ())
+    }
+}
+
+impl Monitor {
+    /// A monitor that hands what the device program prints to `printed`.
+    pub fn new(printed: impl Fn(&[u8]) + Send + Sync + 'static) -> Self {
+        Self {
+            launches: AtomicU64::new(0),
+            expected: AtomicU64::new(0),
+            finished: AtomicU64::new(0),
+            running: AtomicU64::new(0),
+            nanoseconds: AtomicU64::new(0),
+            warnings: Mutex::default(),
+            printed: Box::new(printed),
+        }
+    }
+
+    /// For engines: the device program printed `bytes`, which need not be UTF-8.
+    pub fn print(&self, bytes: &[u8]) {
+        (self.printed)(bytes);
+    }
+
+    /// For engines: something looks wrong but does not stop the program.
+    pub fn warn(&self, warning: String) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if warnings.len() < MOST_WARNINGS && !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    /// The warnings so far, each once.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Launches that have ended.
+    pub fn launches(&self) -> u64 {
+        self.launches.load(Ordering::Relaxed)
+    }
+
+    /// Launches there will be, if the program says so beforehand.
+    pub fn expected_launches(&self) -> Option<u64> {
+        Some(self.expected.load(Ordering::Relaxed)).filter(|&n| n > 0)
+    }
+
+    pub(crate) fn expect_launches(&self, count: u64) {
+        self.expected.store(count, Ordering::Relaxed);
+    }
+
+    /// Thread instructions so far: those of finished launches, and what the engine told of the one that runs.
+    pub fn thread_instructions(&self) -> u64 {
+        self.finished.load(Ordering::Relaxed) + self.running.load(Ordering::Relaxed)
+    }
+
+    /// For engines: the launch that runs has executed `count` thread instructions so far.
+    pub fn set_running(&self, count: u64) {
+        self.running.store(count, Ordering::Relaxed);
+    }
+
+    /// Wall-clock time inside launches that have ended.
+    pub fn launch_seconds(&self) -> f64 {
+        self.nanoseconds.load(Ordering::Relaxed) as f64 / 1e9
+    }
+
+    fn launch_ended(&self, thread_instructions: u64, took: Duration) {
+        self.nanoseconds.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+        self.running.store(0, Ordering::Relaxed);
+        self.finished.fetch_add(thread_instructions, Ordering::Relaxed);
+        self.launches.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// An engine that moves the monitor's counters at the end of each launch.
+pub(crate) struct Monitored {
+    pub(crate) engine: Box<dyn Engine>,
+    pub(crate) monitor: Arc<Monitor>,
+}
+
+impl Engine for Monitored {
+    fn load_module(&mut self, name: &str, text: &str) -> Result<ModuleId, HostError> {
+        self.engine.load_module(name, text)
+    }
+
+    fn kernel(&self, module: ModuleId, name: &str) -> Result<KernelShape, HostError> {
+        self.engine.kernel(module, name)
+    }
+
+    fn symbol(&self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError> {
+        self.engine.symbol(module, name)
+    }
+
+    fn alloc(&mut self, size: Bytes, flags: AllocFlags, name: &str) -> Result<Allocation, HostError> {
+        self.engine.alloc(size, flags, name)
+    }
+
+    fn free(&mut self, start: Addr) -> Result<AllocationId, HostError> {
+        self.engine.free(start)
+    }
+
+    fn write(&mut self, start: Addr, data: &[u8]) -> Result<(), HostError> {
+        self.engine.write(start, data)
+    }
+
+    fn read(&self, start: Addr, data: &mut [u8]) -> Result<(), HostError> {
+        self.engine.read(start, data)
+    }
+
+    fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
+        self.engine.fill(start, size, byte)
+    }
+
+    fn launch(&mut self, launch: &Launch) -> Result<LaunchReport, HostError> {
+        let started = Instant::now();
+        let report = self.engine.launch(launch)?;
+        self.monitor.launch_ended(report.counts.thread_instructions(), started.elapsed());
+        Ok(report)
+    }
+
+    fn hear(&mut self, event: &HostEvent) {
+        self.engine.hear(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_kept_once_each_and_not_without_end() {
+        let monitor = Monitor::default();
+        for round in 0..MOST_WARNINGS * 2 {
+            monitor.warn(format!("line {}", round / 2));
+        }
+        monitor.warn("one more".into());
+        assert_eq!(monitor.warnings().len(), MOST_WARNINGS);
+        assert_eq!(monitor.warnings()[1], "line 1");
+    }
+}

@@ -1,0 +1,150 @@
+//! What can be asked of the lab.
+
+use crate::error::LabError;
+use crate::fnv::Fnv1a64;
+use crate::launch_file::limits;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Where results go unless a request says otherwise.
+pub const DEFAULT_OUT: &str = "strata-out";
+
+/// The program to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A built-in workload, by name.
+    Workload(String),
+    /// A launch file.
+    LaunchFile(PathBuf),
+}
+
+impl What {
+    /// What a person means by `text`: a path ending in `.toml` is a launch file, any other name a workload.
+    pub fn named(text: &str) -> Result<Self, LabError> {
+        let path = Path::new(text);
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("toml") => Ok(Self::LaunchFile(path.to_owned())),
+            Some("ptx") => Err(LabError::Request(launch_file_for(path))),
+            _ if path.is_file() => Err(LabError::Request(format!(
+                "`{text}` is no program; launch files end in `.toml`, PTX files in `.ptx`"
+            ))),
+            _ => Ok(Self::Workload(text.to_owned())),
+        }
+    }
+}
+
+/// What to tell somebody who wants to run a bare PTX file.
+fn launch_file_for(ptx: &Path) -> String {
+    let name = ptx.file_name().map_or_else(|| "kernel.ptx".into(), |n| n.to_string_lossy());
+    format!(
+        "`{}` says what a kernel does, not with which data, grid and arguments.\n\
+         Write a launch file beside it, say `prog.toml`, and run that:\n\n    \
+         ptx = \"{name}\"\n\n    \
+         [buffers.data]\n    \
+         type = \"f32\"\n    \
+         count = 1024\n    \
+         init = {{ random = [0, 1] }}\n\n    \
+         [[launch]]\n    \
+         kernel = \"my_kernel\"\n    \
+         grid = 4\n    \
+         block = 256\n    \
+         args = [\"data\", {{ i32 = 1024 }}]\n\n    \
+         [[after]]\n    \
+         buffer = \"data\"\n    \
+         checksum = true\n\n\
+         `strata check {}` lists its kernels; docs/launch-files.md is the reference.",
+        ptx.display(),
+        ptx.display()
+    )
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// The program.
+    pub what: What,
+    /// Size of a workload; `None` means `small`. A launch file has its own sizes and takes none.
+    pub size: Option<String>,
+    /// Seed of the inputs; `None` means 1, or what the launch file says.
+    pub seed: Option<u64>,
+    /// Host threads of the functional engine.
+    pub threads: usize,
+    /// Look for reads of uninitialised shared and local memory.
+    pub check: bool,
+    /// Stop a launch that executes more than so many warp instructions.
+    pub max_instructions: Option<u64>,
+    /// Directory below which the result goes; `None` means [`DEFAULT_OUT`].
+    pub out: Option<PathBuf>,
+}
+
+impl RunRequest {
+    /// A run of `what` with nothing special.
+    pub const fn new(what: What) -> Self {
+        Self { what, size: None, seed: None, threads: 1, check: false, max_instructions: None, out: None }
+    }
+}
+
+/// A request with every default filled in: what is saved beside the result and hashed to name it.
+#[derive(Clone, Debug)]
+pub(crate) struct Resolved {
+    /// The name in results.
+    pub(crate) name: String,
+    pub(crate) size: Option<&'static str>,
+    pub(crate) seed: u64,
+    /// Files read, with hashes of their contents: a changed file is another request.
+    pub(crate) inputs: Vec<(String, Fnv1a64)>,
+}
+
+impl Resolved {
+    /// The seed to use, given what the request and the program say.
+    pub(crate) fn seed(request: &RunRequest, program: Option<u64>) -> u64 {
+        request.seed.or(program).unwrap_or(limits::DEFAULT_SEED)
+    }
+
+    /// The request as saved. Nothing in it depends on the machine or on where the files lie.
+    pub(crate) fn to_json(&self, request: &RunRequest) -> Value {
+        let inputs: Vec<_> =
+            self.inputs.iter().map(|(path, hash)| json!({ "path": path, "fnv1a64": hash.to_string() })).collect();
+        json!({
+            "program": match request.what { What::Workload(_) => "workload", What::LaunchFile(_) => "launch file" },
+            "name": self.name,
+            "size": self.size,
+            "seed": self.seed,
+            "threads": request.threads,
+            "check": request.check,
+            "max_instructions": request.max_instructions,
+            "inputs": inputs,
+        })
+    }
+
+    /// The directory of the result: `<out>/<name>-<hash>`.
+    pub(crate) fn directory(&self, request: &RunRequest) -> PathBuf {
+        let hash = Fnv1a64::of(self.to_json(request).to_string().as_bytes()).to_string();
+        let out = request.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT));
+        out.join(format!("{}-{}", self.name, &hash[..12]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_request_names_its_result() {
+        let request = RunRequest::new(What::Workload("x".into()));
+        let resolved = Resolved { name: "x".into(), size: Some("tiny"), seed: 1, inputs: Vec::new() };
+        let base = resolved.directory(&request);
+        assert_eq!(base, resolved.directory(&request.clone()));
+        let others = [
+            Resolved { seed: 2, ..resolved.clone() }.directory(&request),
+            Resolved { size: Some("small"), ..resolved.clone() }.directory(&request),
+            Resolved { inputs: vec![("a".into(), Fnv1a64::of(b"a"))], ..resolved.clone() }.directory(&request),
+            resolved.directory(&RunRequest { check: true, ..request.clone() }),
+            resolved.directory(&RunRequest { max_instructions: Some(1), ..request.clone() }),
+        ];
+        for other in others {
+            assert_ne!(base, other);
+        }
+        assert!(resolved.directory(&RunRequest { out: Some("elsewhere".into()), ..request }).starts_with("elsewhere"));
+    }
+}

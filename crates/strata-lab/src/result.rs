@@ -1,0 +1,247 @@
+//! What a run gave: one value that the table, the JSON and later readers are made of.
+
+use crate::launch_file::Finding;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use strata_core::stats::{Unit, Value as StatValue};
+use strata_core::{Counts, Dim3, LANES, OpClass, Stats};
+use strata_host::{Launch, LaunchReport};
+
+/// One launch.
+#[derive(Clone, Debug)]
+pub struct KernelRun {
+    /// Kernel, as the module spells it.
+    pub name: String,
+    /// CTAs.
+    pub grid: Dim3,
+    /// Threads per CTA.
+    pub block: Dim3,
+    /// What it executed.
+    pub counts: Counts,
+    /// Core cycles, if the engine has a clock.
+    pub cycles: Option<u64>,
+}
+
+impl KernelRun {
+    pub(crate) fn new(launch: &Launch, report: &LaunchReport) -> Self {
+        Self {
+            name: launch.kernel.clone(),
+            grid: launch.grid,
+            block: launch.block,
+            counts: report.counts.clone(),
+            cycles: report.cycles,
+        }
+    }
+}
+
+/// Everything that depends on the machine the run was made on.
+#[derive(Clone, Debug, Default)]
+pub struct HostTimes {
+    /// Wall-clock time inside launches.
+    pub seconds: f64,
+    /// Wall-clock time of everything: inputs, launches, references.
+    pub total_seconds: f64,
+    /// Where the result was saved.
+    pub directory: PathBuf,
+}
+
+/// The result of one run.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// The workload, or the launch file without its extension.
+    pub name: String,
+    /// The workload's size.
+    pub size: Option<&'static str>,
+    /// Seed of the inputs.
+    pub seed: u64,
+    /// True or false if the program's results were checked, `None` if there was nothing to check against.
+    pub passed: Option<bool>,
+    /// What the check says.
+    pub checked: Option<String>,
+    /// Why the device program stopped early, if it did.
+    pub error: Option<String>,
+    /// What looked suspicious but did not stop the program.
+    pub warnings: Vec<String>,
+    /// Launches, in order.
+    pub kernels: Vec<KernelRun>,
+    /// What a launch file found in its buffers.
+    pub findings: Vec<Finding>,
+    /// Machine-dependent part.
+    pub host: HostTimes,
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole as f64
+}
+
+impl RunResult {
+    /// The counts of all launches together.
+    pub fn counts(&self) -> Counts {
+        let mut total = Counts::default();
+        for kernel in &self.kernels {
+            total.add(&kernel.counts);
+        }
+        total
+    }
+
+    /// Core cycles of all launches together, if the engine has a clock.
+    pub fn cycles(&self) -> Option<u64> {
+        if self.kernels.is_empty() { None } else { self.kernels.iter().map(|k| k.cycles).sum() }
+    }
+
+    /// True unless the program failed or its check did.
+    pub fn is_success(&self) -> bool {
+        self.error.is_none() && self.passed != Some(false)
+    }
+
+    /// Thread instructions per second of wall-clock time inside launches.
+    pub fn thread_instructions_per_second(&self) -> f64 {
+        let rate = self.counts().thread_instructions() as f64 / self.host.seconds;
+        if rate.is_finite() { rate } else { 0.0 }
+    }
+
+    /// The statistics tree.
+    pub fn stats(&self) -> Stats {
+        let mut stats = Stats::default();
+        let counts = self.counts();
+        stats.count("gpu.launches", self.kernels.len() as u64, Unit::Launches, "kernels launched");
+        for class in OpClass::ALL {
+            let (thread, warp) = (counts.thread_by_class[class as usize], counts.warp_by_class[class as usize]);
+            if warp == 0 {
+                continue;
+            }
+            let name = class.name();
+            let what = "thread instructions of this class: warp instructions times active lanes";
+            stats.count(format!("gpu.thread_instructions.{name}"), thread, Unit::Instructions, what);
+            let what = "warp instructions of this class";
+            stats.count(format!("gpu.warp_instructions.{name}"), warp, Unit::Instructions, what);
+        }
+        let lanes = counts.warp_instructions() * LANES as u64;
+        let use_ = ratio(counts.thread_instructions(), lanes);
+        stats.real("gpu.lane_use", use_, Unit::Fraction, "active lanes per warp instruction, of 32");
+        stats.count("gpu.bytes_read", counts.bytes_read, Unit::Bytes, "bytes lanes read from global and local memory");
+        let what = "bytes lanes wrote to global and local memory, atomics included";
+        stats.count("gpu.bytes_written", counts.bytes_written, Unit::Bytes, what);
+        let what = "integer divisions and remainders by zero; each gave all ones";
+        stats.count("gpu.divisions_by_zero", counts.divisions_by_zero, Unit::Events, what);
+        for kernel in &self.kernels {
+            let path = format!("kernel[{}]", kernel.name);
+            stats.count(format!("{path}.launches"), 1, Unit::Launches, "launches of this kernel");
+            let (thread, warp) = (kernel.counts.thread_instructions(), kernel.counts.warp_instructions());
+            let what = "thread instructions of this kernel";
+            stats.count(format!("{path}.thread_instructions"), thread, Unit::Instructions, what);
+            stats.count(
+                format!("{path}.warp_instructions"),
+                warp,
+                Unit::Instructions,
+                "warp instructions of this kernel",
+            );
+        }
+        stats
+    }
+
+    /// The result as the JSON object that scripts read. Everything outside `host` is the same on every machine.
+    pub fn to_json(&self) -> Value {
+        let ipc = |threads: u64, cycles: Option<u64>| cycles.filter(|&c| c > 0).map(|c| ratio(threads, c));
+        let kernels: Vec<_> = self
+            .kernels
+            .iter()
+            .map(|k| {
+                json!({
+                    "name": k.name,
+                    "grid": [k.grid.x, k.grid.y, k.grid.z],
+                    "block": [k.block.x, k.block.y, k.block.z],
+                    "cycles": k.cycles,
+                    "thread_instructions": k.counts.thread_instructions(),
+                    "warp_instructions": k.counts.warp_instructions(),
+                    "ipc": ipc(k.counts.thread_instructions(), k.cycles),
+                })
+            })
+            .collect();
+        let mut stats = Map::new();
+        for (path, stat) in self.stats().iter() {
+            let value = match stat.value {
+                StatValue::Count(n) => json!(n),
+                StatValue::Real(x) => json!(x),
+            };
+            stats.insert(
+                path.to_owned(),
+                json!({ "value": value, "unit": stat.unit.name(), "description": stat.description }),
+            );
+        }
+        let counts = self.counts();
+        json!({
+            "name": self.name,
+            "size": self.size,
+            "seed": self.seed,
+            "passed": self.passed,
+            "checked": self.checked,
+            "error": self.error,
+            "warnings": self.warnings,
+            "thread_instructions": counts.thread_instructions(),
+            "warp_instructions": counts.warp_instructions(),
+            "cycles": self.cycles(),
+            "copy_cycles": null,
+            "ipc": ipc(counts.thread_instructions(), self.cycles()),
+            "kernels": kernels,
+            "after": self.findings,
+            "stats": stats,
+            "host": {
+                "seconds": self.host.seconds,
+                "total_seconds": self.host.total_seconds,
+                "thread_instructions_per_second": self.thread_instructions_per_second(),
+                "directory": self.host.directory.display().to_string(),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> RunResult {
+        let mut counts = Counts { bytes_read: 256, ..Counts::default() };
+        counts.warp_by_class[OpClass::F32 as usize] = 2;
+        counts.thread_by_class[OpClass::F32 as usize] = 48;
+        let kernel = KernelRun { name: "k".into(), grid: 2.into(), block: 32.into(), counts, cycles: None };
+        RunResult {
+            name: "x".into(),
+            size: Some("tiny"),
+            seed: 1,
+            passed: Some(true),
+            checked: None,
+            error: None,
+            warnings: Vec::new(),
+            kernels: vec![kernel.clone(), kernel],
+            findings: Vec::new(),
+            host: HostTimes { seconds: 2.0, ..HostTimes::default() },
+        }
+    }
+
+    #[test]
+    fn the_keys_that_scripts_read_are_there() {
+        let json = sample().to_json();
+        for key in ["name", "passed", "cycles", "copy_cycles", "ipc", "kernels", "stats", "host"] {
+            assert!(json.get(key).is_some(), "{key}");
+        }
+        assert_eq!(json["thread_instructions"], 96);
+        assert_eq!(json["warp_instructions"], 4);
+        assert_eq!(json["kernels"][1]["grid"], json!([2, 1, 1]));
+        assert_eq!(json["stats"]["gpu.thread_instructions.f32"]["value"], 96);
+        assert_eq!(json["stats"]["gpu.lane_use"]["value"], 0.75);
+        assert_eq!(json["stats"]["kernel[k].launches"]["unit"], "launches");
+        assert_eq!(json["host"]["thread_instructions_per_second"], 48.0);
+        assert!(json["cycles"].is_null());
+    }
+
+    #[test]
+    fn cycles_need_a_clock_in_every_launch() {
+        let mut result = sample();
+        result.kernels[0].cycles = Some(10);
+        assert_eq!(result.cycles(), None);
+        result.kernels[1].cycles = Some(6);
+        assert_eq!(result.cycles(), Some(16));
+        assert_eq!(result.to_json()["ipc"], 6.0);
+    }
+}

@@ -1,0 +1,148 @@
+//! Carries out a request.
+
+use crate::engine::{self, EngineOptions};
+use crate::error::LabError;
+use crate::launch_file::{self, Loaded};
+use crate::monitor::{Monitor, Monitored};
+use crate::request::{Resolved, RunRequest, What};
+use crate::result::{HostTimes, KernelRun, RunResult};
+use crate::save;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use strata_host::{Device, Engine, HostError};
+use strata_workloads::{Size, UnknownWorkload, Workload};
+
+/// Runs a request on the functional engine, saves its result and returns it. `monitor` tells how far the run is.
+pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, LabError> {
+    let options = EngineOptions {
+        threads: request.threads,
+        check: request.check,
+        max_instructions: request.max_instructions,
+        monitor: Arc::clone(monitor),
+    };
+    run_on(request, monitor, engine::functional(options))
+}
+
+/// The same on an engine of the caller's choice.
+pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engine>) -> Result<RunResult, LabError> {
+    let started = Instant::now();
+    let job = Job::resolve(request)?;
+    let directory = job.resolved.directory(request);
+    let saved = |name: &str, text: String| {
+        let path = directory.join(name);
+        save::write_text(&path, &text).map_err(|e| LabError::io("write", &path, e))
+    };
+    // Saved first: a directory that cannot be written is found out before the run, not after it.
+    saved("request.json", pretty(&job.resolved.to_json(request)))?;
+    let mut device = Device::new(Box::new(Monitored { engine, monitor: Arc::clone(monitor) }));
+    if let Program::LaunchFile(loaded) = &job.program {
+        monitor.expect_launches(loaded.program.launches.iter().map(|launch| u64::from(launch.repeat)).sum());
+    }
+    let judged = job.carry_out(&mut device, &directory)?;
+    let mut result = RunResult {
+        name: job.resolved.name,
+        size: job.resolved.size,
+        seed: job.resolved.seed,
+        passed: judged.passed,
+        checked: judged.checked,
+        error: judged.error,
+        warnings: monitor.warnings(),
+        kernels: device.launches().iter().map(|(launch, report)| KernelRun::new(launch, report)).collect(),
+        findings: judged.findings,
+        host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: directory.clone() },
+    };
+    result.host.total_seconds = started.elapsed().as_secs_f64();
+    saved("result.json", pretty(&result.to_json()))?;
+    Ok(result)
+}
+
+fn pretty(value: &serde_json::Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// A request whose program was found.
+struct Job {
+    resolved: Resolved,
+    program: Program,
+}
+
+enum Program {
+    Workload(&'static dyn Workload, Size),
+    LaunchFile(Box<Loaded>),
+}
+
+#[derive(Default)]
+struct Judged {
+    passed: Option<bool>,
+    checked: Option<String>,
+    error: Option<String>,
+    findings: Vec<launch_file::Finding>,
+}
+
+impl Job {
+    fn resolve(request: &RunRequest) -> Result<Self, LabError> {
+        match &request.what {
+            What::Workload(name) => {
+                let workload = strata_workloads::find(name).map_err(|e| unknown_workload(&e))?;
+                let size = size_of(workload, request.size.as_deref())?;
+                let resolved = Resolved {
+                    name: workload.info().name.to_owned(),
+                    size: Some(size.name()),
+                    seed: Resolved::seed(request, None),
+                    inputs: Vec::new(),
+                };
+                Ok(Self { resolved, program: Program::Workload(workload, size) })
+            }
+            What::LaunchFile(path) => {
+                if request.size.is_some() {
+                    let reason = "a launch file gives the sizes of its own buffers; leave `--size` out";
+                    return Err(LabError::Request(reason.into()));
+                }
+                let loaded = Loaded::read(path)?;
+                let resolved = Resolved {
+                    name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+                    size: None,
+                    seed: Resolved::seed(request, Some(loaded.program.seed)),
+                    inputs: loaded.inputs.clone(),
+                };
+                Ok(Self { resolved, program: Program::LaunchFile(Box::new(loaded)) })
+            }
+        }
+    }
+
+    fn carry_out(&self, device: &mut Device, directory: &Path) -> Result<Judged, LabError> {
+        match &self.program {
+            Program::Workload(workload, size) => match workload.run(*size, self.resolved.seed, device) {
+                Ok(outcome) => {
+                    Ok(Judged { passed: Some(outcome.passed), checked: Some(outcome.checked), ..Judged::default() })
+                }
+                Err(HostError::Module(text)) => Err(LabError::Module(text)),
+                Err(error) => Ok(Judged { passed: Some(false), error: Some(error.to_string()), ..Judged::default() }),
+            },
+            Program::LaunchFile(loaded) => {
+                let outcome = launch_file::execute(loaded, device, self.resolved.seed, directory)?;
+                Ok(Judged { passed: outcome.passed, checked: None, error: outcome.failure, findings: outcome.findings })
+            }
+        }
+    }
+}
+
+fn unknown_workload(unknown: &UnknownWorkload) -> LabError {
+    let hint = match unknown.nearest {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => "`strata workloads` lists them; a launch file ends in `.toml`".to_owned(),
+    };
+    LabError::Request(format!("there is no workload `{}`; {hint}", unknown.name))
+}
+
+fn size_of(workload: &dyn Workload, asked: Option<&str>) -> Result<Size, LabError> {
+    let info = workload.info();
+    let size: Size = asked.unwrap_or("small").parse().map_err(|e| LabError::Request(format!("{e}")))?;
+    // Which of a paper's names stands for which size is the workload's own business.
+    if info.sizes.contains(&size) || (size.is_papers() && info.sizes.iter().any(|s| s.is_papers())) {
+        return Ok(size);
+    }
+    let sizes: Vec<_> = info.sizes.iter().map(|s| s.name()).collect();
+    Err(LabError::Request(format!("`{}` has no size `{size}`; it has {}", info.name, sizes.join(", "))))
+}

@@ -1,0 +1,125 @@
+//! The grammar of the command line.
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  strata workloads                       the programs that are built in
+  strata run hotspot --size small        run one of them
+  strata run examples/vecadd.toml        run your own PTX with a launch file
+  strata run bfs --json | jq .kernels    for scripts
+  strata check kernel.ptx                errors, kernels, registers, loops";
+
+/// A GPU memory-system laboratory: runs real PTX programs on real data.
+#[derive(Parser)]
+#[command(name = "strata", version, after_help = EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Run(Run),
+    Workloads(Workloads),
+    Check(Check),
+    Completions(Completions),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  strata run hotspot                     at size small, seed 1
+  strata run matmul-tiled --size medium --seed 7
+  strata run examples/vecadd.toml        a launch file: your PTX, no host code
+  strata run nw --json --out results     one JSON object on standard output
+
+The result is saved in strata-out/<name>-<hash>/ (result.json, request.json, files that a launch file writes).
+Exit status: 0 passed, 1 the program failed or its result is wrong, 2 bad usage or bad input.";
+
+/// Run a workload or a launch file and check its result
+#[derive(Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct Run {
+    /// Workload (see `strata workloads`) or launch file (`.toml`)
+    pub(crate) what: String,
+    /// Size of a workload: tiny, small, medium, paper [default: small]
+    #[arg(long)]
+    pub(crate) size: Option<String>,
+    /// Seed of the inputs [default: 1, or the launch file's]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Host threads; more than one is refused where the order of memory operations matters
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: u16,
+    /// Warn of reads of uninitialised shared and local memory (slower)
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Stop a launch that executes more than N warp instructions
+    #[arg(long, value_name = "N")]
+    pub(crate) max_instructions: Option<u64>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Directory below which the result is saved [default: strata-out]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// List the built-in programs
+#[derive(Args)]
+pub(crate) struct Workloads {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  strata check kernel.ptx
+  strata check build/*.ptx --json | jq '.files[] | select(.errors > 0) | .path'
+
+Exit status: 0 every file parses, 1 some file has errors, 2 a file cannot be read.";
+
+/// Parse and analyse PTX files: errors, unsupported instructions, registers, loops
+#[derive(Args)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub(crate) struct Check {
+    /// PTX files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print a completion script for a shell
+#[derive(Args)]
+#[command(after_help = "Example:\n  strata completions bash > ~/.local/share/bash-completion/completions/strata")]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+impl Arguments {
+    /// True if standard output belongs to one JSON object.
+    pub(crate) const fn wants_json(&self) -> bool {
+        match &self.command {
+            Command::Run(Run { json, .. })
+            | Command::Workloads(Workloads { json, .. })
+            | Command::Check(Check { json, .. }) => *json,
+            Command::Completions(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grammar_is_sound() {
+        <Arguments as clap::CommandFactory>::command().debug_assert();
+    }
+}

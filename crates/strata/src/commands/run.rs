@@ -1,0 +1,50 @@
+//! `strata run`.
+
+use crate::args::Run;
+use crate::output::{self, Failure};
+use crate::progress;
+use indicatif::ProgressBar;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use strata_lab::{Monitor, RunRequest, What, table};
+
+pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
+    let what = What::named(&args.what)?;
+    let request = RunRequest {
+        what,
+        size: args.size,
+        seed: args.seed,
+        threads: usize::from(args.threads),
+        check: args.check,
+        max_instructions: args.max_instructions,
+        out: args.out,
+    };
+    let bar = ProgressBar::new_spinner();
+    let monitor = Arc::new(monitor(bar.clone(), args.json));
+    progress::show(&bar, &args.what, &monitor);
+    let result = strata_lab::run(&request, &monitor);
+    bar.finish_and_clear();
+    let result = result?;
+    for warning in &result.warnings {
+        eprintln!("warning: {warning}");
+    }
+    if args.json {
+        output::json(&result.to_json())?;
+    } else {
+        output::text(&table::run_result(&result))?;
+    }
+    if let Some(error) = &result.error {
+        eprintln!("error: {error}");
+    }
+    eprintln!("saved in {}", result.host.directory.display());
+    Ok(if result.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What the device program prints is its output, unless standard output belongs to the JSON object.
+fn monitor(bar: ProgressBar, json: bool) -> Monitor {
+    Monitor::new(move |printed| {
+        // A closed pipe is found out when the result is printed.
+        let _ = bar.suspend(|| if json { io::stderr().write_all(printed) } else { output::bytes(printed) });
+    })
+}
