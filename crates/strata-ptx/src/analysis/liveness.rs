@@ -113,27 +113,12 @@ impl Liveness {
 
         let row = shared.len().div_ceil(64);
         let mut live_in = vec![0; row * cfg.blocks().len()];
-        let mut written_for = vec![NONE; cfg.blocks().len()];
-        let mut reached = Vec::new();
-        for (c, &r) in shared.iter().enumerate() {
-            for b in written.of(r.0) {
-                written_for[b.index()] = r.0;
-            }
-            let mut mark = |b: BlockId, reached: &mut Vec<BlockId>| {
-                let word: &mut u64 = &mut live_in[b.index() * row + c / 64];
-                if *word >> (c % 64) & 1 == 0 {
-                    *word |= 1 << (c % 64);
-                    reached.push(b);
-                }
-            };
-            for &b in exposed.of(r.0) {
-                mark(b, &mut reached);
-            }
-            while let Some(b) = reached.pop() {
-                for &p in cfg.predecessors(b) {
-                    if written_for[p.index()] != r.0 {
-                        mark(p, &mut reached);
-                    }
+        let mut group = Group::new(cfg);
+        for (word, registers) in shared.chunks(64).enumerate() {
+            group.solve(cfg, registers, &exposed, &written);
+            for (b, &live) in group.live.iter().enumerate() {
+                if live != 0 {
+                    live_in[b * row + word] = live;
                 }
             }
         }
@@ -170,6 +155,20 @@ impl Liveness {
         }
         if cfg.block(b).exits {
             self.returned.iter().copied().for_each(f);
+        }
+    }
+
+    /// Calls `f` once for each register that is live at the start of some block of `order`, with the first such block.
+    pub(super) fn each_first(&self, order: impl Iterator<Item = BlockId>, mut f: impl FnMut(BlockId, RegId)) {
+        let mut seen = vec![0; self.row];
+        for b in order {
+            for (word, &live) in self.row(b).iter().enumerate() {
+                let new = live & !seen[word];
+                if new != 0 {
+                    seen[word] |= new;
+                    bits(&[new]).for_each(|bit| f(b, self.shared[word * 64 + bit as usize]));
+                }
+            }
         }
     }
 
@@ -242,6 +241,53 @@ fn step_back(instruction: &Instruction, live: &mut RegisterSet, mut changed: imp
             changed(r, true);
         }
     });
+}
+
+/// Liveness of up to 64 registers at once: for each block, one bit for each of them.
+struct Group {
+    live: Vec<u64>,
+    written: Vec<u64>,
+    queued: Vec<bool>,
+    queue: Vec<BlockId>,
+}
+
+impl Group {
+    fn new(cfg: &Cfg) -> Self {
+        let blocks = cfg.blocks().len();
+        Self { live: vec![0; blocks], written: vec![0; blocks], queued: vec![false; blocks], queue: Vec::new() }
+    }
+
+    /// Sets `live` to what is live on entry to each block: from the blocks that read backwards to those that write.
+    fn solve(&mut self, cfg: &Cfg, registers: &[RegId], exposed: &Adjacency, written: &Adjacency) {
+        self.live.fill(0);
+        self.written.fill(0);
+        for (bit, r) in registers.iter().enumerate() {
+            for b in written.of(r.0) {
+                self.written[b.index()] |= 1 << bit;
+            }
+            for &b in exposed.of(r.0) {
+                self.add(b, 1 << bit);
+            }
+        }
+        // Ends because a block comes back only with a bit it did not have.
+        while let Some(b) = self.queue.pop() {
+            self.queued[b.index()] = false;
+            let live = self.live[b.index()];
+            for &p in cfg.predecessors(b) {
+                self.add(p, live & !self.written[p.index()]);
+            }
+        }
+    }
+
+    fn add(&mut self, b: BlockId, bits: u64) {
+        let live = &mut self.live[b.index()];
+        if bits & !*live != 0 {
+            *live |= bits;
+            if !std::mem::replace(&mut self.queued[b.index()], true) {
+                self.queue.push(b);
+            }
+        }
+    }
 }
 
 /// For each register, the blocks that read it before they surely write it, and the blocks that surely write it.
