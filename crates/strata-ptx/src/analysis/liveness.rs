@@ -148,16 +148,6 @@ impl Liveness {
         bits(self.row(b)).map(|c| self.shared[c as usize])
     }
 
-    /// Calls `f` for each register live at the end of `b`, once for each way on which it is live.
-    pub fn each_live_out(&self, cfg: &Cfg, b: BlockId, mut f: impl FnMut(RegId)) {
-        for &s in cfg.successors(b) {
-            self.live_in(s).for_each(&mut f);
-        }
-        if cfg.block(b).exits {
-            self.returned.iter().copied().for_each(f);
-        }
-    }
-
     /// Calls `f` once for each register that is live at the start of some block of `order`, with the first such block.
     pub(super) fn each_first(&self, order: impl Iterator<Item = BlockId>, mut f: impl FnMut(BlockId, RegId)) {
         let mut seen = vec![0; self.row];
@@ -174,7 +164,15 @@ impl Liveness {
 
     /// A cursor that walks blocks backwards, giving the live set at each instruction.
     pub fn cursor<'a>(&'a self, function: &'a Function, cfg: &'a Cfg) -> LiveCursor<'a> {
-        LiveCursor { liveness: self, function, cfg, live: RegisterSet::new(self.column.len()), first: 0, at: 0 }
+        LiveCursor {
+            liveness: self,
+            function,
+            cfg,
+            live: RegisterSet::new(self.column.len()),
+            block: None,
+            first: 0,
+            at: 0,
+        }
     }
 }
 
@@ -190,6 +188,8 @@ pub struct LiveCursor<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
     live: RegisterSet,
+    /// The block it is in; at its start, `live` is exactly what is live on entry to it.
+    block: Option<BlockId>,
     first: u32,
     at: u32,
 }
@@ -197,13 +197,42 @@ pub struct LiveCursor<'a> {
 impl LiveCursor<'_> {
     /// Moves to the end of `b`.
     pub fn start(&mut self, b: BlockId) {
-        self.live.clear();
-        let live = &mut self.live;
-        self.liveness.each_live_out(self.cfg, b, |r| {
-            live.insert(r);
-        });
+        self.start_with(b, |_, _| {});
+    }
+
+    /// As [`Self::start`], and calls `changed` for each register that enters (true) or leaves (false) the set.
+    ///
+    /// After a whole block only differences are visited: cheapest from the last block to the first.
+    pub fn start_with(&mut self, b: BlockId, mut changed: impl FnMut(RegId, bool)) {
+        let liveness = self.liveness;
+        let walked = self.block.filter(|_| self.at == self.first);
+        if walked.is_none() {
+            self.live.iter().for_each(|r| changed(r, false));
+            self.live.clear();
+        }
+        for word in 0..liveness.row {
+            let before = walked.map_or(0, |walked| liveness.row(walked)[word]);
+            let after = self.cfg.successors(b).iter().fold(0, |live, &s| live | liveness.row(s)[word]);
+            for bit in bits(&[before ^ after]) {
+                let r = liveness.shared[word * 64 + bit as usize];
+                let enters = after >> bit & 1 != 0;
+                if enters {
+                    self.live.insert(r)
+                } else {
+                    self.live.remove(r)
+                };
+                changed(r, enters);
+            }
+        }
         let block = self.cfg.block(b);
-        (self.first, self.at) = (block.first, block.end);
+        if block.exits {
+            for &r in &liveness.returned {
+                if self.live.insert(r) {
+                    changed(r, true);
+                }
+            }
+        }
+        (self.block, self.first, self.at) = (Some(b), block.first, block.end);
     }
 
     /// Moves before the previous instruction and returns its index; none at the start of the block.
@@ -247,14 +276,14 @@ fn step_back(instruction: &Instruction, live: &mut RegisterSet, mut changed: imp
 struct Group {
     live: Vec<u64>,
     written: Vec<u64>,
-    queued: Vec<bool>,
-    queue: Vec<BlockId>,
+    /// Blocks whose predecessors have not heard of their last change, as bits.
+    changed: Vec<u64>,
 }
 
 impl Group {
     fn new(cfg: &Cfg) -> Self {
         let blocks = cfg.blocks().len();
-        Self { live: vec![0; blocks], written: vec![0; blocks], queued: vec![false; blocks], queue: Vec::new() }
+        Self { live: vec![0; blocks], written: vec![0; blocks], changed: vec![0; blocks.div_ceil(64)] }
     }
 
     /// Sets `live` to what is live on entry to each block: from the blocks that read backwards to those that write.
@@ -269,24 +298,34 @@ impl Group {
                 self.add(b, 1 << bit);
             }
         }
-        // Ends because a block comes back only with a bit it did not have.
-        while let Some(b) = self.queue.pop() {
-            self.queued[b.index()] = false;
-            let live = self.live[b.index()];
-            for &p in cfg.predecessors(b) {
-                self.add(p, live & !self.written[p.index()]);
+        // Sweeps from the last block to the first, with the flow except at loops, until a sweep finds no change. A sweep
+        // steps over 64 unchanged blocks at a time.
+        let mut again = true;
+        while std::mem::take(&mut again) {
+            for word in (0..self.changed.len()).rev() {
+                while self.changed[word] != 0 {
+                    let bit = self.changed[word].ilog2();
+                    self.changed[word] &= !(1 << bit);
+                    let b = BlockId(word as u32 * 64 + bit);
+                    let live = self.live[b.index()];
+                    for &p in cfg.predecessors(b) {
+                        let added = self.add(p, live & !self.written[p.index()]);
+                        again |= added && p.index() / 64 > word;
+                    }
+                }
             }
         }
     }
 
-    fn add(&mut self, b: BlockId, bits: u64) {
+    /// Adds registers to those live on entry to `b`; true if any is new.
+    fn add(&mut self, b: BlockId, bits: u64) -> bool {
         let live = &mut self.live[b.index()];
-        if bits & !*live != 0 {
+        let new = bits & !*live != 0;
+        if new {
             *live |= bits;
-            if !std::mem::replace(&mut self.queued[b.index()], true) {
-                self.queue.push(b);
-            }
+            self.changed[b.index() / 64] |= 1 << (b.0 % 64);
         }
+        new
     }
 }
 
@@ -383,6 +422,27 @@ mod tests {
                 prop_assert!(liveness.live_in(b).eq(cursor.live().iter()));
             }
         }
+    }
+
+    #[test]
+    fn a_cursor_that_leaves_a_block_midway_forgets_it() {
+        let mut body = Body::new();
+        let (a, b) = (body.register(Type::B32), body.register(Type::B32));
+        body.compute(&[a], &[]);
+        body.store(&[a]);
+        body.store(&[b]);
+        let function = body.finish();
+        let cfg = Cfg::build(&function, CallsEndBlocks::No);
+        let liveness = Liveness::build(&function, &cfg);
+        let mut cursor = liveness.cursor(&function, &cfg);
+        cursor.start(cfg.entry());
+        cursor.step();
+        cursor.step();
+        assert!(cursor.live().iter().eq([a, b]));
+        let mut left = Vec::new();
+        cursor.start_with(cfg.entry(), |r, enters| left.push((r, enters)));
+        assert_eq!(left, [(a, false), (b, false)]);
+        assert_eq!(cursor.live().iter().count(), 0);
     }
 
     #[test]
