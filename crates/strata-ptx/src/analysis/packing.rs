@@ -9,7 +9,7 @@
 //! # Why sharing is safe
 //!
 //! - Two registers share a slot only if no thread has both live at once. For lanes that stand at different places this
-//!   is enough if writes are masked; the reasoning stands in [`Liveness`]'s module. **Whoever uses a packing must write
+//!   is enough if writes are masked; the reasoning stands in [`liveness`](super::liveness). **Whoever uses a packing must write
 //!   only the elements of active lanes whose guard holds, and only those bits of a predicate's mask.**
 //! - Slots of different sizes never overlap, not even at different times. If they did, lane 5 of a 64-bit register could
 //!   lie over lanes 10 and 11 of a 32-bit one, and a masked write would reach lanes that stand elsewhere.
