@@ -113,27 +113,12 @@ impl Liveness {
 
         let row = shared.len().div_ceil(64);
         let mut live_in = vec![0; row * cfg.blocks().len()];
-        let mut written_for = vec![NONE; cfg.blocks().len()];
-        let mut reached = Vec::new();
-        for (c, &r) in shared.iter().enumerate() {
-            for b in written.of(r.0) {
-                written_for[b.index()] = r.0;
-            }
-            let mut mark = |b: BlockId, reached: &mut Vec<BlockId>| {
-                let word: &mut u64 = &mut live_in[b.index() * row + c / 64];
-                if *word >> (c % 64) & 1 == 0 {
-                    *word |= 1 << (c % 64);
-                    reached.push(b);
-                }
-            };
-            for &b in exposed.of(r.0) {
-                mark(b, &mut reached);
-            }
-            while let Some(b) = reached.pop() {
-                for &p in cfg.predecessors(b) {
-                    if written_for[p.index()] != r.0 {
-                        mark(p, &mut reached);
-                    }
+        let mut group = Group::new(cfg);
+        for (word, registers) in shared.chunks(64).enumerate() {
+            group.solve(cfg, registers, &exposed, &written);
+            for (b, &live) in group.live.iter().enumerate() {
+                if live != 0 {
+                    live_in[b * row + word] = live;
                 }
             }
         }
@@ -163,19 +148,31 @@ impl Liveness {
         bits(self.row(b)).map(|c| self.shared[c as usize])
     }
 
-    /// Calls `f` for each register live at the end of `b`, once for each way on which it is live.
-    pub fn each_live_out(&self, cfg: &Cfg, b: BlockId, mut f: impl FnMut(RegId)) {
-        for &s in cfg.successors(b) {
-            self.live_in(s).for_each(&mut f);
-        }
-        if cfg.block(b).exits {
-            self.returned.iter().copied().for_each(f);
+    /// Calls `f` once for each register that is live at the start of some block of `order`, with the first such block.
+    pub(super) fn each_first(&self, order: impl Iterator<Item = BlockId>, mut f: impl FnMut(BlockId, RegId)) {
+        let mut seen = vec![0; self.row];
+        for b in order {
+            for (word, &live) in self.row(b).iter().enumerate() {
+                let new = live & !seen[word];
+                if new != 0 {
+                    seen[word] |= new;
+                    bits(&[new]).for_each(|bit| f(b, self.shared[word * 64 + bit as usize]));
+                }
+            }
         }
     }
 
     /// A cursor that walks blocks backwards, giving the live set at each instruction.
     pub fn cursor<'a>(&'a self, function: &'a Function, cfg: &'a Cfg) -> LiveCursor<'a> {
-        LiveCursor { liveness: self, function, cfg, live: RegisterSet::new(self.column.len()), first: 0, at: 0 }
+        LiveCursor {
+            liveness: self,
+            function,
+            cfg,
+            live: RegisterSet::new(self.column.len()),
+            block: None,
+            first: 0,
+            at: 0,
+        }
     }
 }
 
@@ -191,6 +188,8 @@ pub struct LiveCursor<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
     live: RegisterSet,
+    /// The block it is in; at its start, `live` is exactly what is live on entry to it.
+    block: Option<BlockId>,
     first: u32,
     at: u32,
 }
@@ -198,13 +197,42 @@ pub struct LiveCursor<'a> {
 impl LiveCursor<'_> {
     /// Moves to the end of `b`.
     pub fn start(&mut self, b: BlockId) {
-        self.live.clear();
-        let live = &mut self.live;
-        self.liveness.each_live_out(self.cfg, b, |r| {
-            live.insert(r);
-        });
+        self.start_with(b, |_, _| {});
+    }
+
+    /// As [`Self::start`], and calls `changed` for each register that enters (true) or leaves (false) the set.
+    ///
+    /// After a whole block only differences are visited: cheapest from the last block to the first.
+    pub fn start_with(&mut self, b: BlockId, mut changed: impl FnMut(RegId, bool)) {
+        let liveness = self.liveness;
+        let walked = self.block.filter(|_| self.at == self.first);
+        if walked.is_none() {
+            self.live.iter().for_each(|r| changed(r, false));
+            self.live.clear();
+        }
+        for word in 0..liveness.row {
+            let before = walked.map_or(0, |walked| liveness.row(walked)[word]);
+            let after = self.cfg.successors(b).iter().fold(0, |live, &s| live | liveness.row(s)[word]);
+            for bit in bits(&[before ^ after]) {
+                let r = liveness.shared[word * 64 + bit as usize];
+                let enters = after >> bit & 1 != 0;
+                if enters {
+                    self.live.insert(r)
+                } else {
+                    self.live.remove(r)
+                };
+                changed(r, enters);
+            }
+        }
         let block = self.cfg.block(b);
-        (self.first, self.at) = (block.first, block.end);
+        if block.exits {
+            for &r in &liveness.returned {
+                if self.live.insert(r) {
+                    changed(r, true);
+                }
+            }
+        }
+        (self.block, self.first, self.at) = (Some(b), block.first, block.end);
     }
 
     /// Moves before the previous instruction and returns its index; none at the start of the block.
@@ -242,6 +270,63 @@ fn step_back(instruction: &Instruction, live: &mut RegisterSet, mut changed: imp
             changed(r, true);
         }
     });
+}
+
+/// Liveness of up to 64 registers at once: for each block, one bit for each of them.
+struct Group {
+    live: Vec<u64>,
+    written: Vec<u64>,
+    /// Blocks whose predecessors have not heard of their last change, as bits.
+    changed: Vec<u64>,
+}
+
+impl Group {
+    fn new(cfg: &Cfg) -> Self {
+        let blocks = cfg.blocks().len();
+        Self { live: vec![0; blocks], written: vec![0; blocks], changed: vec![0; blocks.div_ceil(64)] }
+    }
+
+    /// Sets `live` to what is live on entry to each block: from the blocks that read backwards to those that write.
+    fn solve(&mut self, cfg: &Cfg, registers: &[RegId], exposed: &Adjacency, written: &Adjacency) {
+        self.live.fill(0);
+        self.written.fill(0);
+        for (bit, r) in registers.iter().enumerate() {
+            for b in written.of(r.0) {
+                self.written[b.index()] |= 1 << bit;
+            }
+            for &b in exposed.of(r.0) {
+                self.add(b, 1 << bit);
+            }
+        }
+        // Sweeps from the last block to the first, with the flow except at loops, until a sweep finds no change. A sweep
+        // steps over 64 unchanged blocks at a time.
+        let mut again = true;
+        while std::mem::take(&mut again) {
+            for word in (0..self.changed.len()).rev() {
+                while self.changed[word] != 0 {
+                    let bit = self.changed[word].ilog2();
+                    self.changed[word] &= !(1 << bit);
+                    let b = BlockId(word as u32 * 64 + bit);
+                    let live = self.live[b.index()];
+                    for &p in cfg.predecessors(b) {
+                        let added = self.add(p, live & !self.written[p.index()]);
+                        again |= added && p.index() / 64 > word;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds registers to those live on entry to `b`; true if any is new.
+    fn add(&mut self, b: BlockId, bits: u64) -> bool {
+        let live = &mut self.live[b.index()];
+        let new = bits & !*live != 0;
+        if new {
+            *live |= bits;
+            self.changed[b.index() / 64] |= 1 << (b.0 % 64);
+        }
+        new
+    }
 }
 
 /// For each register, the blocks that read it before they surely write it, and the blocks that surely write it.
@@ -337,6 +422,27 @@ mod tests {
                 prop_assert!(liveness.live_in(b).eq(cursor.live().iter()));
             }
         }
+    }
+
+    #[test]
+    fn a_cursor_that_leaves_a_block_midway_forgets_it() {
+        let mut body = Body::new();
+        let (a, b) = (body.register(Type::B32), body.register(Type::B32));
+        body.compute(&[a], &[]);
+        body.store(&[a]);
+        body.store(&[b]);
+        let function = body.finish();
+        let cfg = Cfg::build(&function, CallsEndBlocks::No);
+        let liveness = Liveness::build(&function, &cfg);
+        let mut cursor = liveness.cursor(&function, &cfg);
+        cursor.start(cfg.entry());
+        cursor.step();
+        cursor.step();
+        assert!(cursor.live().iter().eq([a, b]));
+        let mut left = Vec::new();
+        cursor.start_with(cfg.entry(), |r, enters| left.push((r, enters)));
+        assert_eq!(left, [(a, false), (b, false)]);
+        assert_eq!(cursor.live().iter().count(), 0);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! # Why sharing is safe
 //!
 //! - Two registers share a slot only if no thread has both live at once. For lanes that stand at different places this
-//!   is enough if writes are masked; the reasoning stands in [`Liveness`]'s module. **Whoever uses a packing must write
+//!   is enough if writes are masked; the reasoning stands in [`liveness`](super::liveness). **Whoever uses a packing must write
 //!   only the elements of active lanes whose guard holds, and only those bits of a predicate's mask.**
 //! - Slots of different sizes never overlap, not even at different times. If they did, lane 5 of a 64-bit register could
 //!   lie over lanes 10 and 11 of a 32-bit one, and a masked write would reach lanes that stand elsewhere.
@@ -268,11 +268,16 @@ impl Intervals {
         for r in function.return_registers.iter().copied().flatten() {
             uses.extend(r, 2 * function.instructions.len() as u32);
         }
-        for b in cfg.ids() {
-            let block = cfg.block(b);
-            liveness.live_in(b).for_each(|r| uses.extend(r, 2 * block.first + 1));
-            liveness.each_live_out(cfg, b, |r| uses.extend(r, 2 * block.end));
-        }
+        // What is live on entry to a block is live at its start and at the end of each block before it. Only the
+        // extremes matter, so each register is looked at twice, however many blocks it is live in.
+        let last_use = |b| {
+            let before = cfg.predecessors(b).iter().map(|&p| 2 * cfg.block(p).end).max();
+            before.unwrap_or(0).max(2 * cfg.block(b).first + 1)
+        };
+        liveness.each_first(cfg.ids(), |b, r| uses.extend(r, 2 * cfg.block(b).first + 1));
+        let mut from_last: Vec<_> = cfg.ids().map(|b| (Reverse(last_use(b)), b)).collect();
+        from_last.sort_unstable();
+        liveness.each_first(from_last.iter().map(|&(_, b)| b), |b, r| uses.extend(r, last_use(b)));
         for (i, instruction) in (0..).zip(&function.instructions) {
             let write = 2 * i + 2;
             let read = if keeps_sources(instruction) { write } else { write - 1 };

@@ -52,10 +52,9 @@ impl Pressure {
         let (mut kept, mut loaded) = (0, 0);
         let mut last_written = vec![NONE; function.registers.len()];
         let mut cursor = liveness.cursor(function, cfg);
-        for b in cfg.ids().filter(|&b| cfg.block(b).reachable) {
-            cursor.start(b);
-            let mut now = Demand::default();
-            cursor.live().iter().for_each(|r| now.add(weigh(r)));
+        let mut now = Demand::default();
+        for b in cfg.ids().rev().filter(|&b| cfg.block(b).reachable) {
+            cursor.start_with(b, |r, enters| now.change(weigh(r), enters));
             let mut stretch = 0;
             for i in cfg.block(b).instructions().rev() {
                 let instruction = &function.instructions[i];
@@ -67,7 +66,7 @@ impl Pressure {
                         with_results.add(weigh(r));
                     }
                 });
-                cursor.step_with(|r, enters| if enters { now.add(weigh(r)) } else { now.take(weigh(r)) });
+                cursor.step_with(|r, enters| now.change(weigh(r), enters));
                 for demand in [with_results, now] {
                     pressure.note(demand, i as u32);
                     kept = kept.max(demand.kept);
@@ -118,6 +117,10 @@ impl Demand {
         self.registers += other.registers;
         self.kept += other.kept;
         self.predicates += other.predicates;
+    }
+
+    fn change(&mut self, by: Self, enters: bool) {
+        if enters { self.add(by) } else { self.take(by) }
     }
 
     fn take(&mut self, other: Self) {
