@@ -7,7 +7,7 @@
 use crate::cta::{Cta, CtaStop};
 use crate::exec::{Exec, TouchedRange};
 use crate::fault::{Cause, Fault};
-use crate::kernel::{Constant, Kernel};
+use crate::kernel::{Constant, Kernel, VisitInfo};
 use crate::memory::{Memory, MemoryError};
 use crate::output::Output;
 use crate::warp::{Unit, Visits};
@@ -281,24 +281,38 @@ struct Worker {
     fault: Option<(u64, Box<Fault>)>,
 }
 
-/// Runs all CTAs; `progress` hears the number of finished CTAs now and then.
+/// How far a launch is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// CTAs that have ended.
+    pub ctas: u64,
+    /// CTAs of the grid.
+    pub of: u64,
+    /// Thread instructions executed, about.
+    pub thread_instructions: u64,
+}
+
+/// CTAs between two reports of a host thread.
+const REPORT_EVERY: u64 = 16;
+
+/// Runs all CTAs; `progress` is told now and then how far it is.
 pub(crate) fn run(
     state: &LaunchState<'_>,
     threads: usize,
-    progress: &(dyn Fn(u64) + Sync),
+    progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Counts, LaunchError> {
     let total = state.grid.count();
     let (next, done, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let executed = AtomicU64::new(0);
     let work = |slot: u32| {
         let take = || {
             let n = next.fetch_add(1, Ordering::Relaxed);
             (n < total && !stop.load(Ordering::Relaxed)).then_some(n)
         };
-        let finished = || {
-            let n = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if n.is_multiple_of(64) || n == total {
-                progress(n);
-            }
+        let finished = |ctas: u64, instructions: u64| {
+            let ctas = done.fetch_add(ctas, Ordering::Relaxed) + ctas;
+            let thread_instructions = executed.fetch_add(instructions, Ordering::Relaxed) + instructions;
+            progress(Progress { ctas, of: total, thread_instructions });
         };
         let worker = run_ctas(state, slot, take, finished);
         if worker.fault.is_some() {
@@ -333,6 +347,11 @@ pub(crate) fn run(
     }
 }
 
+fn thread_instructions(kernel: &Kernel, visits: &[Visits]) -> u64 {
+    let of_block = |v: &VisitInfo| v.classes.iter().map(|c| u64::from(c.1)).sum::<u64>();
+    kernel.visits.iter().zip(visits).map(|(info, v)| v.lanes * of_block(info)).sum()
+}
+
 /// Turns visits of blocks into instructions by class.
 pub(crate) fn add_visits(kernel: &Kernel, visits: &[Visits], counts: &mut Counts) {
     for (info, v) in kernel.visits.iter().zip(visits) {
@@ -348,7 +367,7 @@ fn run_ctas(
     state: &LaunchState<'_>,
     slot: u32,
     take: impl Fn() -> Option<u64>,
-    finished: impl Fn(),
+    finished: impl Fn(u64, u64),
 ) -> Worker {
     let kernel = state.kernel;
     let mut touched = vec![TouchedRange::default(); kernel.memory_instructions as usize];
@@ -363,6 +382,7 @@ fn run_ctas(
     let mut fault = None;
     // Spinning CTAs run again once another has come to its end, or when no further one can start.
     let mut again = false;
+    let (mut unreported, mut reported) = (0, 0);
     'grid: loop {
         let slots = if again {
             0..resident.len()
@@ -388,7 +408,12 @@ fn run_ctas(
             x.resident = if state.parallel { slot } else { k as u32 };
             match cta.run(&mut x, kernel, &mut visits, &mut left) {
                 CtaStop::Done => {
-                    finished();
+                    unreported += 1;
+                    if unreported == REPORT_EVERY {
+                        let so_far = thread_instructions(kernel, &visits);
+                        finished(unreported, so_far - reported);
+                        (unreported, reported) = (0, so_far);
+                    }
                     spare.extend(resident[k].take());
                     again = resident.iter().any(Option::is_some);
                 }

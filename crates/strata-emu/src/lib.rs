@@ -61,7 +61,7 @@ pub mod semantics;
 mod warp;
 
 pub use fault::{Cause, Fault};
-pub use launch::{LaunchConfig, LaunchError};
+pub use launch::{LaunchConfig, LaunchError, Progress};
 pub use memory::{
     AllocationRecord, Capacity, DEVICE_ALIGN, DEVICE_BASE, LOCAL_WINDOW, MANAGED_ALIGN, Memory, MemoryError, Nearest,
     SHARED_WINDOW, WINDOW_BYTES,

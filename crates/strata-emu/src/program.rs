@@ -3,7 +3,7 @@
 use crate::decode;
 use crate::decode::frame::param_offsets;
 use crate::kernel::{Kernel, Origin};
-use crate::launch::{self, LaunchConfig, LaunchError};
+use crate::launch::{self, LaunchConfig, LaunchError, Progress};
 use crate::memory::{Memory, MemoryError};
 use crate::output::Output;
 use rustc_hash::FxHashMap;
@@ -166,7 +166,7 @@ impl Program {
         Some(self.kernel(kernel)?.infos.clone())
     }
 
-    /// Runs a kernel to its end. `number` counts the launches of the device; `progress` hears finished CTAs.
+    /// Runs a kernel to its end. `number` counts the launches of the device; `progress` is told how far it is.
     pub fn launch(
         &mut self,
         kernel: &str,
@@ -174,7 +174,7 @@ impl Program {
         memory: &mut Memory,
         number: u64,
         output: &Output,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Counts, LaunchError> {
         let name = kernel;
         let kernel = self.kernel(name).ok_or_else(|| LaunchError::Refused {

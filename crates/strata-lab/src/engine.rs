@@ -3,8 +3,10 @@
 use crate::monitor::Monitor;
 use std::sync::Arc;
 use strata_core::{Addr, Bytes};
+use strata_emu::{Capacity, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
 use strata_host::{
-    AllocFlags, Allocation, AllocationId, Engine, HostError, KernelShape, Launch, LaunchReport, ModuleId, SymbolAddress,
+    AllocFlags, Allocation, AllocationId, Engine, HostError, KernelShape, Launch, LaunchReport, ModuleId, ParamShape,
+    SymbolAddress,
 };
 
 /// How the functional engine runs.
@@ -22,45 +24,104 @@ pub struct EngineOptions {
 }
 
 /// The emulator alone: real values, no time.
-pub fn functional(options: EngineOptions) -> Box<dyn Engine> {
-    Box::new(Absent { _options: options })
+pub fn functional(options: EngineOptions) -> Result<Box<dyn Engine>, HostError> {
+    let memory = Memory::new(Capacity::default()).map_err(|e| call("device", &e))?;
+    Ok(Box::new(Functional { options, memory, programs: Vec::new(), output: Output::default(), launches: 0 }))
 }
 
-/// Stands where the emulator will stand.
-struct Absent {
-    _options: EngineOptions,
+struct Functional {
+    options: EngineOptions,
+    memory: Memory,
+    programs: Vec<Program>,
+    output: Output,
+    launches: u64,
 }
 
-fn absent<T>() -> Result<T, HostError> {
-    Err(HostError::Module("error: this build has no emulator".into()))
+fn call(call: &'static str, error: &MemoryError) -> HostError {
+    HostError::Call { call, reason: error.to_string() }
 }
 
-impl Engine for Absent {
-    fn load_module(&mut self, _: &str, _: &str) -> Result<ModuleId, HostError> {
-        absent()
+impl Functional {
+    fn program(&self, module: ModuleId) -> Result<&Program, HostError> {
+        self.programs.get(module.0 as usize).ok_or_else(|| HostError::Module(format!("no module {}", module.0)))
     }
-    fn kernel(&self, _: ModuleId, _: &str) -> Result<KernelShape, HostError> {
-        absent()
+}
+
+impl Engine for Functional {
+    fn load_module(&mut self, name: &str, text: &str) -> Result<ModuleId, HostError> {
+        let parsed = strata_ptx::parse(name, text);
+        let Some(module) = parsed.module.clone() else {
+            return Err(HostError::Module(parsed.render(text, false)));
+        };
+        let program = Program::load(name, text, module, &mut self.memory).map_err(|e| call("load module", &e))?;
+        self.programs.push(program);
+        Ok(ModuleId(self.programs.len() as u32 - 1))
     }
-    fn symbol(&self, _: ModuleId, _: &str) -> Result<SymbolAddress, HostError> {
-        absent()
+
+    fn kernel(&self, module: ModuleId, name: &str) -> Result<KernelShape, HostError> {
+        let program = self.program(module)?;
+        let params = program.params(name).ok_or_else(|| {
+            let known = program.kernels().collect::<Vec<_>>().join(", ");
+            HostError::Module(format!("no kernel `{name}` in the module; it has {known}"))
+        })?;
+        let params = params.iter().map(|p| ParamShape { offset: p.offset, size: p.size }).collect();
+        Ok(KernelShape { name: name.to_owned(), params })
     }
-    fn alloc(&mut self, _: Bytes, _: AllocFlags, _: &str) -> Result<Allocation, HostError> {
-        absent()
+
+    fn symbol(&self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError> {
+        let found = self.program(module)?.symbol(name);
+        let (start, size) = found.ok_or_else(|| HostError::Module(format!("no variable `{name}` in the module")))?;
+        Ok(SymbolAddress { start, size })
     }
-    fn free(&mut self, _: Addr) -> Result<AllocationId, HostError> {
-        absent()
+
+    fn alloc(&mut self, size: Bytes, flags: AllocFlags, name: &str) -> Result<Allocation, HostError> {
+        let record = self.memory.alloc(size, flags.managed, name).map_err(|e| call("alloc", &e))?;
+        Ok(Allocation { id: AllocationId(record.id), start: record.start, size: record.size, name: record.name, flags })
     }
-    fn write(&mut self, _: Addr, _: &[u8]) -> Result<(), HostError> {
-        absent()
+
+    fn free(&mut self, start: Addr) -> Result<AllocationId, HostError> {
+        let record = self.memory.free(start).map_err(|e| call("free", &e))?;
+        Ok(AllocationId(record.id))
     }
-    fn read(&self, _: Addr, _: &mut [u8]) -> Result<(), HostError> {
-        absent()
+
+    fn write(&mut self, start: Addr, data: &[u8]) -> Result<(), HostError> {
+        self.memory.write(start, data).map_err(|e| call("copy to device", &e))
     }
-    fn fill(&mut self, _: Addr, _: Bytes, _: u8) -> Result<(), HostError> {
-        absent()
+
+    fn read(&self, start: Addr, data: &mut [u8]) -> Result<(), HostError> {
+        self.memory.read(start, data).map_err(|e| call("copy from device", &e))
     }
-    fn launch(&mut self, _: &Launch) -> Result<LaunchReport, HostError> {
-        absent()
+
+    fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
+        self.memory.fill(start, size, byte).map_err(|e| call("memset", &e))
+    }
+
+    fn launch(&mut self, launch: &Launch) -> Result<LaunchReport, HostError> {
+        self.launches += 1;
+        let config = LaunchConfig {
+            grid: launch.grid,
+            block: launch.block,
+            shared: launch.shared,
+            params: launch.params.clone(),
+            cooperative: launch.cooperative,
+            instruction_limit: self.options.max_instructions,
+            threads: self.options.threads,
+        };
+        let monitor = &self.options.monitor;
+        let Some(program) = self.programs.get_mut(launch.module.0 as usize) else {
+            return Err(HostError::Module(format!("no module {}", launch.module.0)));
+        };
+        let progress = |p: Progress| monitor.set_running(p.thread_instructions, p.ctas as f64 / p.of as f64);
+        let result =
+            program.launch(&launch.kernel, &config, &mut self.memory, self.launches, &self.output, &progress);
+        let printed = self.output.take();
+        if !printed.is_empty() {
+            monitor.print(&printed);
+        }
+        match result {
+            Ok(counts) => Ok(LaunchReport { counts, cycles: None }),
+            Err(e @ LaunchError::Fault(_)) => Err(HostError::Program(e.to_string())),
+            Err(e) => Err(HostError::Call { call: "launch", reason: e.to_string() }),
+        }
     }
 }

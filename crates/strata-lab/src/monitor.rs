@@ -18,6 +18,7 @@ pub struct Monitor {
     expected: AtomicU64,
     finished: AtomicU64,
     running: AtomicU64,
+    share: AtomicU64,
     nanoseconds: AtomicU64,
     warnings: Mutex<Vec<String>>,
     printed: Box<dyn Fn(&[u8]) + Send + Sync>,
@@ -38,6 +39,7 @@ impl Monitor {
             expected: AtomicU64::new(0),
             finished: AtomicU64::new(0),
             running: AtomicU64::new(0),
+            share: AtomicU64::new(0),
             nanoseconds: AtomicU64::new(0),
             warnings: Mutex::default(),
             printed: Box::new(printed),
@@ -81,9 +83,15 @@ impl Monitor {
         self.finished.load(Ordering::Relaxed) + self.running.load(Ordering::Relaxed)
     }
 
-    /// For engines: the launch that runs has executed `count` thread instructions so far.
-    pub fn set_running(&self, count: u64) {
+    /// For engines: the launch that runs has executed `count` thread instructions, and `share` of it (0 to 1) is done.
+    pub fn set_running(&self, count: u64, share: f64) {
         self.running.store(count, Ordering::Relaxed);
+        self.share.store(share.to_bits(), Ordering::Relaxed);
+    }
+
+    /// The share of the running launch that is done, 0 to 1.
+    pub fn running_share(&self) -> f64 {
+        f64::from_bits(self.share.load(Ordering::Relaxed))
     }
 
     /// Wall-clock time inside launches that have ended.
@@ -93,7 +101,7 @@ impl Monitor {
 
     fn launch_ended(&self, thread_instructions: u64, took: Duration) {
         self.nanoseconds.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
-        self.running.store(0, Ordering::Relaxed);
+        self.set_running(0, 0.0);
         self.finished.fetch_add(thread_instructions, Ordering::Relaxed);
         self.launches.fetch_add(1, Ordering::Relaxed);
     }

@@ -21,7 +21,8 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
         max_instructions: request.max_instructions,
         monitor: Arc::clone(monitor),
     };
-    run_on(request, monitor, engine::functional(options))
+    let engine = engine::functional(options).map_err(LabError::Device)?;
+    run_on(request, monitor, engine)
 }
 
 /// The same on an engine of the caller's choice.
