@@ -53,13 +53,20 @@ element! {
 pub(crate) unsafe fn addresses<const WIDE: bool>(x: &Exec<'_>, i: &Inst) -> [u64; LANES] {
     // SAFETY: decoding gave an address slot of that width.
     unsafe {
+        // Loops, not `map`: that is a call the compiler leaves outside code for wider vectors.
+        let mut to = [0; LANES];
         if WIDE {
-            let from = x.read_slot(i.a).cast::<[u64; LANES]>().read();
-            from.map(|a| a.wrapping_add(i.imm as u64))
+            let from = &*x.read_slot(i.a).cast::<[u64; LANES]>();
+            for (to, a) in to.iter_mut().zip(from) {
+                *to = a.wrapping_add(i.imm as u64);
+            }
         } else {
-            let from = x.read_slot(i.a).cast::<[u32; LANES]>().read();
-            from.map(|a| u64::from(a.wrapping_add(i.imm as u32)))
+            let from = &*x.read_slot(i.a).cast::<[u32; LANES]>();
+            for (to, a) in to.iter_mut().zip(from) {
+                *to = u64::from(a.wrapping_add(i.imm as u32));
+            }
         }
+        to
     }
 }
 
