@@ -12,6 +12,9 @@ use strata_host::{
 /// A loop can find the same fault in every round; nobody reads more warnings than this.
 const MOST_WARNINGS: usize = 200;
 
+/// Where the device program's output goes.
+type Printed = dyn Fn(&[u8]) + Send + Sync;
+
 /// The line from the engine to whoever watches. Its counters are for progress bars and no part of any result.
 pub struct Monitor {
     launches: AtomicU64,
@@ -21,7 +24,7 @@ pub struct Monitor {
     share: AtomicU64,
     nanoseconds: AtomicU64,
     warnings: Mutex<Vec<String>>,
-    printed: Box<dyn Fn(&[u8]) + Send + Sync>,
+    printed: Box<Printed>,
 }
 
 /// A monitor that drops what the device program prints.

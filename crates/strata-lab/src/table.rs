@@ -34,7 +34,7 @@ pub fn short(number: f64) -> String {
             return format!("{value:.digits$}{prefix}");
         }
     }
-    format!("{number:.0} ")
+    format!("{number:.0}")
 }
 
 /// Which side a column's cells lean to.
@@ -174,7 +174,7 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
     }
     writeln!(
         out,
-        "{}thread instructions in {:.2} s: {}per second",
+        "{} thread instructions in {:.2} s: {} per second",
         short(counts.thread_instructions() as f64),
         result.host.seconds,
         short(result.thread_instructions_per_second()),
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(grouped(123_456), "123,456");
         assert_eq!(short(1.449e9), "1.45 G");
         assert_eq!(short(12_345.0), "12.3 k");
-        assert_eq!(short(7.0), "7 ");
+        assert_eq!(short(7.0), "7");
     }
 
     #[test]

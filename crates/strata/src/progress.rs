@@ -13,7 +13,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Begins to show how far a run is; hidden unless standard error is a terminal.
 pub(crate) fn show(bar: &ProgressBar, name: &str, monitor: &Arc<Monitor>) {
     let (launches, executed, rate) = (Arc::clone(monitor), Arc::clone(monitor), Arc::clone(monitor));
-    let template = "{spinner} {msg}  {launches} launches  {executed}instructions  {rate}per second  {elapsed}";
+    let template = "{spinner} {msg}  {launches} launches  {executed} instructions  {rate} per second  {elapsed}";
     // The template is fixed, so it parses; should it ever not, the default line is shown.
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
     let style = style

@@ -1,0 +1,80 @@
+//! `strata run` from the command line to the files it leaves behind.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs `strata run WHAT --json`, with results below `folder`.
+fn run(what: &str, folder: &Path) -> (Output, Value) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let strata = Command::new(env!("CARGO_BIN_EXE_strata"))
+        .args(["run", what, "--json", "--out"])
+        .arg(folder)
+        .current_dir(root)
+        .output()
+        .expect("it runs");
+    let json = serde_json::from_slice(&strata.stdout).expect("standard output is one JSON object");
+    (strata, json)
+}
+
+fn saved(json: &Value, name: &str) -> Vec<u8> {
+    let directory = json["host"]["directory"].as_str().expect("a path");
+    fs::read(Path::new(directory).join(name)).expect("saved")
+}
+
+#[test]
+fn the_example_passes_and_leaves_its_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (strata, json) = run("examples/vecadd.toml", folder.path());
+    assert_eq!(strata.status.code(), Some(0), "{}", String::from_utf8_lossy(&strata.stderr));
+    assert_eq!(json["passed"], true);
+    assert_eq!(json["kernels"][0]["name"], "vecadd");
+    // 1024 threads execute seven instructions and `ret`, 1000 of them the fourteen or so in between.
+    let instructions = json["thread_instructions"].as_u64().expect("a number");
+    assert!((20_000..24_000).contains(&instructions), "{instructions}");
+    assert_eq!(json["stats"]["gpu.bytes_written"]["value"], 4000);
+    let sums = saved(&json, "c.npy");
+    let last: [u8; 4] = sums[sums.len() - 4..].try_into().expect("four bytes");
+    assert_eq!(f32::from_le_bytes(last), 999.0 + 0.5 + 2.0 * 999.0);
+    assert_eq!(serde_json::from_slice::<Value>(&saved(&json, "result.json")).expect("JSON"), json);
+}
+
+#[test]
+fn two_runs_differ_in_host_only() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [first, second] = [(); 2].map(|()| {
+        let mut json = run("examples/vecadd.toml", folder.path()).1;
+        json.as_object_mut().expect("an object").remove("host");
+        json.to_string()
+    });
+    assert_eq!(first, second);
+}
+
+#[test]
+fn a_wrong_result_and_a_failing_program_exit_with_1() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for name in ["vecadd.ptx", "vecadd.expected.npy"] {
+        fs::copy(examples.join(name), folder.path().join(name)).expect("copied");
+    }
+    let text = fs::read_to_string(examples.join("vecadd.toml")).expect("there");
+    let changed = |name: &str, from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        let path = folder.path().join(name);
+        fs::write(&path, text.replace(from, to)).expect("written");
+        run(&path.display().to_string(), folder.path())
+    };
+
+    let (strata, json) = changed("wrong.toml", "step = 2", "step = 3");
+    assert_eq!(strata.status.code(), Some(1));
+    assert_eq!((&json["passed"], &json["error"]), (&false.into(), &Value::Null));
+    assert_eq!(json["after"][1]["first"]["index"], 1);
+
+    let (strata, json) = changed("beyond.toml", "{ u32 = 1000 }", "{ u32 = 1024 }");
+    assert_eq!(strata.status.code(), Some(1));
+    let error = json["error"].as_str().expect("why it stopped");
+    for part in ["out of bounds", "vecadd.ptx:", "block (7,0,0)"] {
+        assert!(error.contains(part), "`{part}` is not in: {error}");
+    }
+}
