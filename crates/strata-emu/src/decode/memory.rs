@@ -14,23 +14,35 @@ use crate::semantics::half::{self, Bf16, F16, HalfMode, pair2};
 use strata_ptx::ast::{Base, Instruction, Opcode as O, Operand, StateSpace, Symbol, Type, Word};
 
 /// A load or store for one space: the pairs of memory element and register that occur, each with its loop.
+///
+/// Only global and shared memory get loops for wide vectors: the rest is rare, and each costs compile time.
 macro_rules! access {
-    ($v:expr, $access:ident, $space:expr, $wide_address:expr, $element:expr, $wide:expr) => {
+    ($access:ident, $space:expr, $wide_address:expr, $element:expr, $wide:expr) => {
         match ($element, $wide) {
-            (Type::U8 | Type::B8, false) => lane_op!($v, |x, i, m| $access::<$space, $wide_address, u8, u32>(x, i, m)),
-            (Type::S8, false) => lane_op!($v, |x, i, m| $access::<$space, $wide_address, i8, u32>(x, i, m)),
-            (Type::U16 | Type::B16 | Type::F16 | Type::Bf16, false) => {
-                lane_op!($v, |x, i, m| $access::<$space, $wide_address, u16, u32>(x, i, m))
-            }
-            (Type::S16, false) => lane_op!($v, |x, i, m| $access::<$space, $wide_address, i16, u32>(x, i, m)),
-            (_, false) => lane_op!($v, |x, i, m| $access::<$space, $wide_address, u32, u32>(x, i, m)),
+            (Type::U8 | Type::B8, false) => plain($access::<$space, $wide_address, u8, u32>),
+            (Type::S8, false) => plain($access::<$space, $wide_address, i8, u32>),
+            (Type::U16 | Type::B16 | Type::F16 | Type::Bf16, false) => plain($access::<$space, $wide_address, u16, u32>),
+            (Type::S16, false) => plain($access::<$space, $wide_address, i16, u32>),
+            (_, false) => plain($access::<$space, $wide_address, u32, u32>),
             (Type::U8 | Type::B8, true) => plain($access::<$space, $wide_address, u8, u64>),
             (Type::S8, true) => plain($access::<$space, $wide_address, i8, u64>),
             (Type::U16 | Type::B16, true) => plain($access::<$space, $wide_address, u16, u64>),
             (Type::S16, true) => plain($access::<$space, $wide_address, i16, u64>),
             (Type::U32 | Type::B32 | Type::F32, true) => plain($access::<$space, $wide_address, u32, u64>),
             (Type::S32, true) => plain($access::<$space, $wide_address, i32, u64>),
-            (_, true) => lane_op!($v, |x, i, m| $access::<$space, $wide_address, u64, u64>(x, i, m)),
+            (_, true) => plain($access::<$space, $wide_address, u64, u64>),
+        }
+    };
+    ($v:expr, $access:ident, $space:expr, $wide_address:expr, $element:expr, $wide:expr) => {
+        match ($element, $wide) {
+            (Type::U8 | Type::B8, false) => lane_op!($v, |x, i, m| $access::<$space, $wide_address, u8, u32>(x, i, m)),
+            (Type::U32 | Type::B32 | Type::S32 | Type::F32 | Type::F16x2 | Type::Bf16x2, false) => {
+                lane_op!($v, |x, i, m| $access::<$space, $wide_address, u32, u32>(x, i, m))
+            }
+            (Type::U64 | Type::B64 | Type::S64 | Type::F64, true) => {
+                lane_op!($v, |x, i, m| $access::<$space, $wide_address, u64, u64>(x, i, m))
+            }
+            _ => access!($access, $space, $wide_address, $element, $wide),
         }
     };
 }
@@ -190,18 +202,18 @@ impl Decoder<'_> {
         let space = Self::space(i);
         let run: OpFn = match (loads, space, place.wide) {
             (true, GLOBAL, true) => access!(v, load, GLOBAL, true, ty, wide),
-            (true, CONST, true) => access!(v, load, CONST, true, ty, wide),
+            (true, CONST, true) => access!(load, CONST, true, ty, wide),
             (true, SHARED, true) => access!(v, load, SHARED, true, ty, wide),
             (true, SHARED, false) => access!(v, load, SHARED, false, ty, wide),
-            (true, LOCAL, true) => access!(v, load, LOCAL, true, ty, wide),
-            (true, LOCAL, false) => access!(v, load, LOCAL, false, ty, wide),
-            (true, GENERIC, true) => access!(v, load, GENERIC, true, ty, wide),
+            (true, LOCAL, true) => access!(load, LOCAL, true, ty, wide),
+            (true, LOCAL, false) => access!(load, LOCAL, false, ty, wide),
+            (true, GENERIC, true) => access!(load, GENERIC, true, ty, wide),
             (false, GLOBAL, true) => access!(v, store, GLOBAL, true, ty, wide),
             (false, SHARED, true) => access!(v, store, SHARED, true, ty, wide),
             (false, SHARED, false) => access!(v, store, SHARED, false, ty, wide),
-            (false, LOCAL, true) => access!(v, store, LOCAL, true, ty, wide),
-            (false, LOCAL, false) => access!(v, store, LOCAL, false, ty, wide),
-            (false, GENERIC, true) => access!(v, store, GENERIC, true, ty, wide),
+            (false, LOCAL, true) => access!(store, LOCAL, true, ty, wide),
+            (false, LOCAL, false) => access!(store, LOCAL, false, ty, wide),
+            (false, GENERIC, true) => access!(store, GENERIC, true, ty, wide),
             (_, _, false) => return Err("32-bit addresses are executed in shared and local memory only".into()),
             _ => return Err("the space cannot be written".into()),
         };

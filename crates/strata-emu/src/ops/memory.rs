@@ -88,19 +88,34 @@ enum Pattern {
 
 #[inline(always)]
 fn pattern(addr: &[u64; LANES], width: u64) -> Pattern {
-    let (mut sequence, mut same) = (0, 0);
-    for (l, a) in addr.iter().enumerate() {
-        let distance = a.wrapping_sub(addr[0]);
-        sequence |= distance ^ (l as u64 * width);
-        same |= distance;
+    // Widths are powers of two: shifting the lane number keeps this free of multiplications, which do not vectorise.
+    // Several accumulators keep it free of a chain of dependent operations.
+    const STRIPES: usize = 8;
+    let shift = width.trailing_zeros();
+    let first = addr[0];
+    let (mut sequence, mut same) = ([0; STRIPES], [0; STRIPES]);
+    for at in (0..LANES).step_by(STRIPES) {
+        for l in 0..STRIPES {
+            let distance = addr[at + l].wrapping_sub(first);
+            sequence[l] |= distance ^ (((at + l) as u64) << shift);
+            same[l] |= distance;
+        }
     }
-    if sequence == 0 {
+    let any = |stripes: [u64; STRIPES]| stripes.iter().fold(0, |all, s| all | s) != 0;
+    if !any(sequence) {
         Pattern::Sequence
-    } else if same == 0 {
+    } else if !any(same) {
         Pattern::Same
     } else {
         Pattern::Scattered
     }
+}
+
+/// True if an address fits its access. Widths are powers of two, which the compiler does not know: a remainder would be
+/// a division.
+#[inline(always)]
+pub(crate) fn aligned(address: u64, width: u64) -> bool {
+    address & (width - 1) == 0
 }
 
 /// Gives inactive lanes the address of the first active one, so that all 32 can be treated alike.
@@ -146,7 +161,7 @@ fn explain<const SPACE: u8>(x: &mut Exec<'_>, i: &Inst, m: LaneMask, addr: &[u64
             };
             return x.fail(Cause::OutOfBounds { lane, space, address: Addr(address), width: width as u32, nearest });
         }
-        if address % width != 0 {
+        if !aligned(address, width) {
             return x.fail(Cause::Misaligned { lane, space, address: Addr(address), width: width as u32 });
         }
     }
@@ -195,7 +210,7 @@ unsafe fn load_flat<const SPACE: u8, E: Element<D>, D: Lane>(
     let first = addr[0];
     // SAFETY (all below): `origin` proved the range; registers are slots of `D`.
     match pattern(&addr, width) {
-        Pattern::Sequence if first.is_multiple_of(width) => {
+        Pattern::Sequence if aligned(first, width) => {
             let Some(base) = origin::<SPACE>(x, i, first, width * LANES as u64) else {
                 return unsafe { load_scattered::<SPACE, E, D>(x, i, m, &addr) };
             };
@@ -211,7 +226,7 @@ unsafe fn load_flat<const SPACE: u8, E: Element<D>, D: Lane>(
                 }
             }
         }
-        Pattern::Same if first.is_multiple_of(width) => {
+        Pattern::Same if aligned(first, width) => {
             let Some(base) = origin::<SPACE>(x, i, first, width) else {
                 return explain::<SPACE>(x, i, m, &addr, width);
             };
@@ -245,7 +260,7 @@ unsafe fn load_scattered<const SPACE: u8, E: Element<D>, D: Lane>(
         bits |= a;
     }
     let inside = origin::<SPACE>(x, i, low, (high - low).saturating_add(width));
-    let Some(base) = inside.filter(|_| bits.is_multiple_of(width)) else {
+    let Some(base) = inside.filter(|_| aligned(bits, width)) else {
         // Lanes in different allocations, or one of them wrong.
         return unsafe { load_few::<SPACE, E, D>(x, i, m, addr) };
     };
@@ -275,7 +290,7 @@ unsafe fn load_few<const SPACE: u8, E: Element<D>, D: Lane>(
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
         let a = addr[lane];
-        let Some(base) = origin::<SPACE>(x, i, a, width).filter(|_| a.is_multiple_of(width)) else {
+        let Some(base) = origin::<SPACE>(x, i, a, width).filter(|_| aligned(a, width)) else {
             return explain::<SPACE>(x, i, m, addr, width);
         };
         for k in 0..elements {
@@ -305,7 +320,7 @@ unsafe fn store_flat<const SPACE: u8, E: Element<D>, D: Lane>(
     report(x, space_of(SPACE), m, &addr);
     let first = addr[0];
     if m == LaneMask::MAX
-        && first.is_multiple_of(width)
+        && aligned(first, width)
         && matches!(pattern(&addr, width), Pattern::Sequence)
         && let Some(base) = origin::<SPACE>(x, i, first, width * LANES as u64)
     {
@@ -326,7 +341,7 @@ unsafe fn store_flat<const SPACE: u8, E: Element<D>, D: Lane>(
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
         let a = addr[lane];
-        let Some(base) = origin::<SPACE>(x, i, a, width).filter(|_| a.is_multiple_of(width)) else {
+        let Some(base) = origin::<SPACE>(x, i, a, width).filter(|_| aligned(a, width)) else {
             return explain::<SPACE>(x, i, m, &addr, width);
         };
         for k in 0..elements {
@@ -380,7 +395,7 @@ pub(crate) fn local_check(x: &mut Exec<'_>, lane: usize, offset: u64, width: u64
         let nearest = format!("; the thread has {} bytes of local memory", x.local_bytes);
         return Err(x.fail(Cause::OutOfBounds { lane, space: Space::Local, address, width: width32, nearest }));
     }
-    if !offset.is_multiple_of(width) {
+    if !aligned(offset, width) {
         return Err(x.fail(Cause::Misaligned { lane, space: Space::Local, address, width: width32 }));
     }
     Ok(())
@@ -586,7 +601,7 @@ pub(crate) fn lane_pointer<const SPACE: u8>(
 ) -> Result<*mut u8, Flow> {
     let at = |x: &Exec<'_>, shared: bool, a: u64| {
         let base = if shared { origin::<SHARED>(x, i, a, width) } else { origin::<GLOBAL>(x, i, a, width) };
-        base.filter(|_| a.is_multiple_of(width)).map(|b| b.wrapping_add(a as usize))
+        base.filter(|_| aligned(a, width)).map(|b| b.wrapping_add(a as usize))
     };
     let shared = SPACE == SHARED || SPACE == GENERIC && window(address) == Space::Shared;
     let a = if shared && SPACE == GENERIC { address - SHARED_WINDOW } else { address };
