@@ -15,8 +15,8 @@ struct Shape {
 
 const SHAPES: [(Size, Shape); 4] = [
     (Size::Tiny, Shape { length: 80 }),
-    (Size::Small, Shape { length: 3072 }),
-    (Size::Medium, Shape { length: 8192 }),
+    (Size::Small, Shape { length: 2048 }),
+    (Size::Medium, Shape { length: 6144 }),
     // 127 launches.
     (Size::Paper, Shape { length: 1024 }),
 ];
