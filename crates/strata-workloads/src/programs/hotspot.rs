@@ -53,17 +53,17 @@ struct Coefficients {
     conductance_z: f32,
 }
 
-/// Ambient temperature in kelvin: 45 °C, the default of the `HotSpot` tool.
+/// Ambient temperature in kelvin: 45 °C, as inside a computer's case.
 const AMBIENT: f32 = 318.15;
-/// Side of the chip in metres.
+/// Side of the chip in metres; this and the next four are the constants of Rodinia's hotspot.
 const CHIP_SIDE: f64 = 0.016;
-/// Thickness of the die in metres, `HotSpot`'s default.
+/// Thickness of the die in metres.
 const THICKNESS: f64 = 0.0005;
-/// Thermal conductivity of silicon in W/(m K), `HotSpot`'s default.
+/// Thermal conductivity of silicon in W/(m K).
 const CONDUCTIVITY: f64 = 100.0;
-/// Heat capacity of silicon in J/(m³ K), `HotSpot`'s default.
+/// Heat capacity of silicon in J/(m³ K).
 const HEAT_CAPACITY: f64 = 1.75e6;
-/// Highest power density in W/m², `HotSpot`'s limit.
+/// Highest power density in W/m².
 const MAX_POWER_DENSITY: f64 = 3.0e6;
 
 impl Coefficients {

@@ -15,8 +15,8 @@ struct Shape {
 
 const SHAPES: [(Size, Shape); 4] = [
     (Size::Tiny, Shape { length: 80 }),
-    (Size::Small, Shape { length: 3072 }),
-    (Size::Medium, Shape { length: 8192 }),
+    (Size::Small, Shape { length: 2048 }),
+    (Size::Medium, Shape { length: 6144 }),
     // 127 launches.
     (Size::Paper, Shape { length: 1024 }),
 ];
@@ -130,9 +130,10 @@ fn score_table(down: &[usize], across: &[usize]) -> Vec<i32> {
     table
 }
 
-/// Share of each residue in `UniProtKB/Swiss-Prot`, residues in the order A R N D C Q E G H I L K M F P S T W Y V, in hundredths of a percent.
+/// Share of each residue in Swiss-Prot, in hundredths of a percent (PROSITE documentation PS50324), residues in the order
+/// A R N D C Q E G H I L K M F P S T W Y V.
 const FREQUENCIES: [u16; 20] =
-    [825, 553, 406, 546, 138, 393, 672, 707, 227, 591, 965, 580, 241, 386, 474, 665, 536, 110, 292, 686];
+    [755, 515, 452, 530, 169, 402, 632, 684, 224, 572, 933, 593, 235, 407, 492, 722, 574, 125, 319, 652];
 
 /// BLOSUM62, the published substitution scores of residues (Henikoff and Henikoff, PNAS 89, 1992), same order.
 #[rustfmt::skip]

@@ -18,9 +18,9 @@ struct Shape {
 
 const SHAPES: [(Size, Shape); 4] = [
     (Size::Tiny, Shape { nodes: 512, links_per_node: 4, iterations: 5 }),
-    (Size::Small, Shape { nodes: 1 << 17, links_per_node: 8, iterations: 20 }),
-    (Size::Medium, Shape { nodes: 1 << 20, links_per_node: 8, iterations: 20 }),
-    // About the size of the co-author graph that Pannotia's own description runs; the paper names no graph.
+    (Size::Small, Shape { nodes: 1 << 16, links_per_node: 8, iterations: 10 }),
+    (Size::Medium, Shape { nodes: 1 << 18, links_per_node: 8, iterations: 20 }),
+    // The paper names no graph; a quarter of a million nodes and a million links are chosen here.
     (Size::Paper, Shape { nodes: 1 << 18, links_per_node: 4, iterations: 20 }),
 ];
 
