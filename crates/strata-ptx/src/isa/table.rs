@@ -33,6 +33,8 @@ pub(crate) enum Role {
     List,
     /// The four normalised operands of `call`.
     Call,
+    /// Any number of operands of any kind.
+    Rest,
 }
 
 /// What type an operand must have.
@@ -233,7 +235,7 @@ fn specs(text: &str) -> Result<(Vec<Spec>, u8), String> {
             rest = rest.strip_prefix('}').ok_or("expected `}` after an optional operand")?;
         }
         rest = rest.trim_start();
-        spec.optional = optional;
+        spec.optional = optional || spec.role == Role::Rest;
         leading &= written;
         outputs += u8::from(leading);
         out.push(spec);
@@ -272,12 +274,14 @@ fn spec(text: &str) -> Result<(Spec, bool, &str), String> {
         Some("label") => Role::Label,
         Some("list") => Role::List,
         Some("call") => Role::Call,
+        Some("") if name == "..." => Role::Rest,
         Some(name) if name.starts_with("imm") => Role::Literal,
         _ if name.ends_with(".sel") => Role::Selected,
         _ => Role::Value,
     };
     let (ty, wider) = ty.strip_suffix('+').map_or((ty, false), |ty| (ty, true));
     let expect = match ty {
+        "" if role == Role::Rest => Expect::Any,
         "" if role == Role::MaybeNot || matches!(name, "p" | "q") => Expect::Fixed(Type::Pred),
         "" => Expect::Nth(0),
         "wide" => Expect::Wide,
