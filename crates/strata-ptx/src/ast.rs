@@ -535,4 +535,9 @@ impl Module {
     pub fn entry(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|f| f.is_entry && f.name == name)
     }
+
+    /// The instructions that parse but that the emulator cannot execute, each with its function.
+    pub fn unsupported(&self) -> impl Iterator<Item = (&Function, &Instruction)> {
+        self.functions.iter().flat_map(|f| f.instructions.iter().filter(|i| !i.executes).map(move |i| (f, i)))
+    }
 }

@@ -56,6 +56,9 @@ struct Check<'c> {
 impl Check<'_> {
     fn operand(&mut self, at: usize, spec: &Spec, operand: &mut Operand) {
         let expected = expected(spec.expect, self.words);
+        if spec.role == Role::PerVec && vector_len(self.words).is_none() {
+            unwrap_single(operand);
+        }
         match operand {
             Operand::Pair(first, second) => {
                 self.value(at, spec, expected, first);
@@ -183,6 +186,9 @@ fn kind_fits(role: Role, operand: &Operand, written: bool, words: &[Word]) -> bo
         Role::PerVec => match (vector_len(words), operand) {
             (Some(len), Operand::Vector(items)) => items.len() == len,
             (Some(_), _) => false,
+            (None, Operand::Vector(items)) => {
+                matches!(&items[..], [item] if kind_fits(Role::Value, item, written, words))
+            }
             (None, _) => is_value,
         },
         Role::Address => matches!(operand, Operand::Address { .. }),
@@ -191,6 +197,16 @@ fn kind_fits(role: Role, operand: &Operand, written: bool, words: &[Word]) -> bo
         Role::Label => matches!(operand, Operand::Label(_)),
         Role::List => matches!(operand, Operand::List(_)),
         Role::Call | Role::Rest => true,
+    }
+}
+
+/// Makes `{%r1}` `%r1`: compilers may write braces around a single element.
+fn unwrap_single(operand: &mut Operand) {
+    if let Operand::Vector(items) = operand
+        && items.len() == 1
+        && let Some(item) = items.pop()
+    {
+        *operand = item;
     }
 }
 

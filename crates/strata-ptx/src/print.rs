@@ -4,12 +4,13 @@
 //! blocks of a function share (they get a number), and hints that the module does not keep.
 
 use crate::ast::{
-    Base, Function, Immediate, Initial, Instruction, Linkage, List, Module, Operand, StateSpace, Symbol, Type, Variable,
+    Base, Function, Immediate, Initial, Instruction, Linkage, List, Module, Operand, Register, StateSpace, Symbol,
+    Type, Variable,
 };
 use crate::check;
 use crate::isa::{Role, matching};
 use crate::words::Opcode;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::{self, Formatter, Write};
 
 /// The type as a directive names it, without the dot.
@@ -55,30 +56,40 @@ struct Names {
 
 impl Names {
     fn new(function: &Function) -> Self {
-        let mut seen: FxHashMap<String, ()> = FxHashMap::default();
+        // Each name taken, with the number its next namesake gets.
+        let mut taken: FxHashMap<String, u32> = FxHashMap::default();
         for variable in function.params.iter().chain(&function.returns) {
-            seen.insert(variable.name.clone(), ());
+            taken.insert(variable.name.clone(), 1);
         }
-        let mut unique = |name: &str, own: bool| {
+        let slots: FxHashSet<usize> = function
+            .param_registers
+            .iter()
+            .chain(&function.return_registers)
+            .flatten()
+            .map(|id| id.0 as usize)
+            .collect();
+        let mut unique = |name: &str| {
             // The elements of a vector register carry a dot, which no declared name may.
             let base = name.replace('.', "_");
             let mut candidate = base.clone();
-            let mut number = 0;
-            while !own && seen.contains_key(&candidate) {
-                number += 1;
-                candidate = format!("{base}_{number}");
+            while let Some(next) = taken.get_mut(&candidate) {
+                *next += 1;
+                candidate = format!("{base}_{next}");
+                if !taken.contains_key(&candidate) {
+                    break;
+                }
+                candidate.clone_from(&base);
             }
-            seen.insert(candidate.clone(), ());
+            taken.insert(candidate.clone(), 1);
             candidate
         };
-        let is_slot = |at: usize| {
-            let slots = function.param_registers.iter().chain(&function.return_registers);
-            slots.flatten().any(|id| id.0 as usize == at)
+        let register = |(at, register): (usize, &Register)| {
+            if slots.contains(&at) { register.name.clone() } else { unique(&register.name) }
         };
         Self {
-            registers: function.registers.iter().enumerate().map(|(at, r)| unique(&r.name, is_slot(at))).collect(),
-            variables: function.variables.iter().map(|v| unique(&v.name, false)).collect(),
-            labels: function.labels.iter().map(|l| unique(&l.name, false)).collect(),
+            registers: function.registers.iter().enumerate().map(register).collect(),
+            variables: function.variables.iter().map(|variable| unique(&variable.name)).collect(),
+            labels: function.labels.iter().map(|label| unique(&label.name)).collect(),
         }
     }
 }

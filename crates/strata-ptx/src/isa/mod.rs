@@ -5,6 +5,8 @@
 
 mod coverage;
 mod matching;
+#[cfg(test)]
+mod samples;
 mod table;
 
 pub use coverage::coverage_table;
