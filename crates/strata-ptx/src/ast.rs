@@ -349,8 +349,9 @@ impl Operand {
     /// Calls `f` for each register in the operand.
     pub fn each_register(&self, f: &mut impl FnMut(RegId)) {
         match self {
-            Self::Register(r) | Self::Not(r) | Self::Selector(r, _) => f(*r),
-            Self::Address { base: Base::Register(r), .. } => f(*r),
+            Self::Register(r) | Self::Not(r) | Self::Selector(r, _) | Self::Address { base: Base::Register(r), .. } => {
+                f(*r);
+            }
             Self::Vector(items) => {
                 for item in items {
                     item.each_register(f);

@@ -168,6 +168,12 @@ fn fits(spec: &Spec, operand: &Operand, written: bool, words: &[Word]) -> bool {
             && kind_fits(spec.role, first, written, words)
             && matches!(**second, Operand::Register(_) | Operand::Sink);
     }
+    if let Operand::Not(_) = operand
+        && !written
+        && matches!(spec.role, Role::Value | Role::MaybeNot)
+    {
+        return matches!(expected(spec.expect, words), None | Some(Type::Pred));
+    }
     spec.pairing != Pairing::Always && kind_fits(spec.role, operand, written, words)
 }
 
@@ -179,10 +185,9 @@ fn kind_fits(role: Role, operand: &Operand, written: bool, words: &[Word]) -> bo
         _ => false,
     };
     match role {
-        Role::Value => is_value,
-        Role::MaybeNot => is_value || matches!(operand, Operand::Not(_)),
+        Role::Value | Role::MaybeNot => is_value,
         Role::Selected => is_value || matches!(operand, Operand::Selector(..)),
-        Role::Vector => matches!(operand, Operand::Vector(_)),
+        Role::Vector | Role::Bracketed => matches!(operand, Operand::Vector(_)),
         Role::PerVec => match (vector_len(words), operand) {
             (Some(len), Operand::Vector(items)) => items.len() == len,
             (Some(_), _) => false,
@@ -192,7 +197,6 @@ fn kind_fits(role: Role, operand: &Operand, written: bool, words: &[Word]) -> bo
             (None, _) => is_value,
         },
         Role::Address => matches!(operand, Operand::Address { .. }),
-        Role::Bracketed => matches!(operand, Operand::Vector(_)),
         Role::Literal => matches!(operand, Operand::Immediate(_)),
         Role::Label => matches!(operand, Operand::Label(_)),
         Role::List => matches!(operand, Operand::List(_)),

@@ -220,18 +220,14 @@ impl Printer<'_> {
                 }
                 let name = self.symbol(*symbol);
                 if *generic {
-                    write!(f, "generic({name})")?
+                    write!(f, "generic({name})")?;
                 } else {
-                    f.write_str(name)?
+                    f.write_str(name)?;
                 }
-                self.offset(f, *offset)?;
+                write_offset(f, *offset)?;
                 f.write_str(if byte.is_some() { ")" } else { "" })
             }
         }
-    }
-
-    fn offset(&self, f: &mut Formatter<'_>, offset: i64) -> fmt::Result {
-        if offset == 0 { Ok(()) } else { write!(f, "{offset:+}") }
     }
 
     fn symbol(&self, symbol: Symbol) -> &str {
@@ -312,7 +308,7 @@ impl Printer<'_> {
             Operand::Special(special) => write!(f, "%{}", special.name()),
             Operand::Symbol(symbol, offset) => {
                 f.write_str(self.symbol(*symbol))?;
-                self.offset(f, *offset)
+                write_offset(f, *offset)
             }
             Operand::Address { base, offset } => {
                 f.write_char('[')?;
@@ -321,7 +317,7 @@ impl Printer<'_> {
                     Base::Symbol(symbol) => f.write_str(self.symbol(*symbol))?,
                     Base::Absolute => return write!(f, "{offset}]"),
                 }
-                self.offset(f, *offset)?;
+                write_offset(f, *offset)?;
                 f.write_char(']')
             }
             Operand::Vector(items) => {
@@ -345,6 +341,10 @@ impl Printer<'_> {
             Operand::Sink => f.write_char('_'),
         }
     }
+}
+
+fn write_offset(f: &mut Formatter<'_>, offset: i64) -> fmt::Result {
+    if offset == 0 { Ok(()) } else { write!(f, "{offset:+}") }
 }
 
 fn linkage(f: &mut Formatter<'_>, linkage: Linkage) -> fmt::Result {

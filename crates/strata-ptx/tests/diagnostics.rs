@@ -40,6 +40,10 @@ fn good_code_is_silent() {
         "ld.global.b32 { %r0 }, [ %d0 + 0 ]; shfl.sync.down.b32 %r0|%p0, %r1, 1, 31, -1; prmt.b32 %r0, %r1, 0, 4;",
         &[],
     );
+    check(
+        "and.pred %p0, !%p1, %p2; selp.b32 %r0, 1, 0, !%p0; mov.v4.u32 {%r0, %r1, %r2, %r3}, %tid; mov.f32 %f0, .5;",
+        &[],
+    );
     check("ld .global .u32 %r0, [%d0]; @!%p0 bra end; end: ret;", &[]);
 }
 

@@ -276,7 +276,7 @@ fn spec(text: &str) -> Result<(Spec, bool, &str), String> {
         Some("call") => Role::Call,
         Some("") if name == "..." => Role::Rest,
         Some(name) if name.starts_with("imm") => Role::Literal,
-        _ if name.ends_with(".sel") => Role::Selected,
+        _ if name.strip_suffix(".sel").is_some() => Role::Selected,
         _ => Role::Value,
     };
     let (ty, wider) = ty.strip_suffix('+').map_or((ty, false), |ty| (ty, true));
