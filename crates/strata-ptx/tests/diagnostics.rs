@@ -50,11 +50,11 @@ fn good_code_is_silent() {
 #[test]
 fn unknown_instructions_and_modifiers_name_the_nearest() {
     check(
-        "ad.s32 %r0, %r1, %r2;\nadd.s31 %r0, %r1, %r2;\nadd.rn.s32 %r0, %r1, %r2;\nquux.u32 %r0;\nshl.b32 %r0, %r1, 1;",
+        "ad.s32 %r0, %r1, %r2;\nadd.s31 %r0, %r1, %r2;\nshf.l.b32 %r0, %r1, %r2;\nquux.u32 %r0;\nshl.b32 %r0, %r1, 1;",
         &[
             "1: unknown instruction `ad` | did you mean `add`?",
             "2: `add` has no modifier `.s31` | did you mean `.s32`?",
-            "3: `add.rn.s32` is no form of `add` | its forms are `add.int`, `add.sat.type`, `add{.sat}.x2`, `add.cc.int3264` and 5 more",
+            "3: `shf.l.b32` is no form of `shf` | its forms are `shf.side.mode.b32`",
             "4: unknown instruction `quux`",
         ],
     );

@@ -74,6 +74,8 @@ pub(crate) struct Spec {
 /// One modifier of a form.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Slot {
+    /// The word, or the name of the choice.
+    pub(crate) name: &'static str,
     pub(crate) optional: bool,
     pub(crate) words: Vec<Word>,
     /// All its words name types, so it keeps its place among the other types.
@@ -199,7 +201,7 @@ fn form(line: &'static str, section: &'static str, own: &Choices, shared: &Choic
     Ok(Form { op, slots, operands, outputs, executes, text, section })
 }
 
-fn slots(mut text: &str, own: &Choices, shared: &Choices) -> Result<Vec<Slot>, String> {
+fn slots(mut text: &'static str, own: &Choices, shared: &Choices) -> Result<Vec<Slot>, String> {
     let mut out = Vec::new();
     while !text.is_empty() {
         let optional = text.starts_with('{');
@@ -215,7 +217,7 @@ fn slots(mut text: &str, own: &Choices, shared: &Choices) -> Result<Vec<Slot>, S
             None => vec![Word::parse(name).ok_or_else(|| format!("`.{name}` is neither a choice nor a word"))?],
         };
         let is_type = words.iter().all(|word| word.as_type().is_some());
-        out.push(Slot { optional, words, is_type });
+        out.push(Slot { name, optional, words, is_type });
     }
     Ok(out)
 }
