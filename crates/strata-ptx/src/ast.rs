@@ -349,8 +349,9 @@ impl Operand {
     /// Calls `f` for each register in the operand.
     pub fn each_register(&self, f: &mut impl FnMut(RegId)) {
         match self {
-            Self::Register(r) | Self::Not(r) | Self::Selector(r, _) => f(*r),
-            Self::Address { base: Base::Register(r), .. } => f(*r),
+            Self::Register(r) | Self::Not(r) | Self::Selector(r, _) | Self::Address { base: Base::Register(r), .. } => {
+                f(*r);
+            }
             Self::Vector(items) => {
                 for item in items {
                     item.each_register(f);
@@ -534,5 +535,10 @@ impl Module {
     /// The kernel of that name.
     pub fn entry(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|f| f.is_entry && f.name == name)
+    }
+
+    /// The instructions that parse but that the emulator cannot execute, each with its function.
+    pub fn unsupported(&self) -> impl Iterator<Item = (&Function, &Instruction)> {
+        self.functions.iter().flat_map(|f| f.instructions.iter().filter(|i| !i.executes).map(move |i| (f, i)))
     }
 }

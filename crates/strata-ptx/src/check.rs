@@ -5,6 +5,7 @@
 use crate::ast::{Base, Operand, RegId, Register, Type};
 use crate::isa::{Expect, Form, Pairing, Role, Spec};
 use crate::parser::convert;
+use crate::print::type_name;
 use crate::words::{Opcode, Word};
 
 /// What is wrong with an operand, or with the operands together.
@@ -24,7 +25,7 @@ pub(crate) fn select(
     let mut first_misfits: Option<Vec<Misfit>> = None;
     for form in forms {
         let mut check = Check { form, words, registers, misfits: Vec::new() };
-        let Some(specs) = check.arrange(operands) else { continue };
+        let Some(specs) = arrange(form, words, operands) else { continue };
         for (at, spec) in specs.iter().enumerate() {
             check.operand(at, spec, &mut operands[at]);
         }
@@ -36,6 +37,15 @@ pub(crate) fn select(
     Err(first_misfits.unwrap_or_else(|| vec![shape_misfit(forms, words, operands)]))
 }
 
+/// The spec of each operand, if number and kinds fit the form.
+pub(crate) fn arrange(form: &'static Form, words: &[Word], operands: &[Operand]) -> Option<Vec<&'static Spec>> {
+    if form.operands.first().is_some_and(|spec| spec.role == Role::Call) {
+        return Some(Vec::new());
+    }
+    let mut out = Vec::with_capacity(operands.len());
+    place(&form.operands, operands, form.outputs as usize, words, &mut out).then_some(out)
+}
+
 struct Check<'c> {
     form: &'static Form,
     words: &'c [Word],
@@ -44,18 +54,11 @@ struct Check<'c> {
 }
 
 impl Check<'_> {
-    /// The spec of each operand, if number and kinds fit.
-    fn arrange(&self, operands: &[Operand]) -> Option<Vec<&'static Spec>> {
-        let specs = &self.form.operands;
-        if specs.first().is_some_and(|spec| spec.role == Role::Call) {
-            return Some(Vec::new());
-        }
-        let mut out = Vec::with_capacity(operands.len());
-        place(specs, operands, self.form.outputs as usize, self.words, &mut out).then_some(out)
-    }
-
     fn operand(&mut self, at: usize, spec: &Spec, operand: &mut Operand) {
         let expected = expected(spec.expect, self.words);
+        if spec.role == Role::PerVec && vector_len(self.words).is_none() {
+            unwrap_single(operand);
+        }
         match operand {
             Operand::Pair(first, second) => {
                 self.value(at, spec, expected, first);
@@ -72,7 +75,7 @@ impl Check<'_> {
                 if ty.bits() < 32 || ty.is_float() {
                     self.misfit(
                         at,
-                        format!("an address cannot be in a `.{}` register", name_of(ty)),
+                        format!("an address cannot be in a `.{}` register", type_name(ty)),
                         "use `.b64` or `.b32`",
                     );
                 }
@@ -91,9 +94,9 @@ impl Check<'_> {
                     let name = &self.registers[register.0 as usize].name;
                     let message = format!(
                         "`{name}` is a `.{}` register, but `{}` takes `.{}` here",
-                        name_of(found),
+                        type_name(found),
                         self.form.op.name(),
-                        name_of(expected)
+                        type_name(expected)
                     );
                     self.misfit(at, message, "convert it with `cvt` or `mov`, or change the type of the instruction");
                 }
@@ -114,8 +117,11 @@ impl Check<'_> {
             }
         }
         if bits != whole.bits() {
-            let message =
-                format!("these elements have {bits} bits together, not the {} of `.{}`", whole.bits(), name_of(whole));
+            let message = format!(
+                "these elements have {bits} bits together, not the {} of `.{}`",
+                whole.bits(),
+                type_name(whole)
+            );
             self.misfit(at, message, "the elements and the type must have the same size");
         }
     }
@@ -141,6 +147,10 @@ fn place(
         return specs.iter().all(|spec| spec.optional);
     };
     let Some((spec, later)) = specs.split_first() else { return false };
+    if spec.role == Role::Rest {
+        out.extend(operands.iter().map(|_| spec));
+        return true;
+    }
     if fits(spec, operand, outputs > 0, words) {
         out.push(spec);
         if place(later, rest, outputs.saturating_sub(1), words, out) {
@@ -158,6 +168,12 @@ fn fits(spec: &Spec, operand: &Operand, written: bool, words: &[Word]) -> bool {
             && kind_fits(spec.role, first, written, words)
             && matches!(**second, Operand::Register(_) | Operand::Sink);
     }
+    if let Operand::Not(_) = operand
+        && !written
+        && matches!(spec.role, Role::Value | Role::MaybeNot)
+    {
+        return matches!(expected(spec.expect, words), None | Some(Type::Pred));
+    }
     spec.pairing != Pairing::Always && kind_fits(spec.role, operand, written, words)
 }
 
@@ -169,21 +185,32 @@ fn kind_fits(role: Role, operand: &Operand, written: bool, words: &[Word]) -> bo
         _ => false,
     };
     match role {
-        Role::Value => is_value,
-        Role::MaybeNot => is_value || matches!(operand, Operand::Not(_)),
+        Role::Value | Role::MaybeNot => is_value,
         Role::Selected => is_value || matches!(operand, Operand::Selector(..)),
-        Role::Vector => matches!(operand, Operand::Vector(_)),
+        Role::Vector | Role::Bracketed => matches!(operand, Operand::Vector(_)),
         Role::PerVec => match (vector_len(words), operand) {
             (Some(len), Operand::Vector(items)) => items.len() == len,
             (Some(_), _) => false,
+            (None, Operand::Vector(items)) => {
+                matches!(&items[..], [item] if kind_fits(Role::Value, item, written, words))
+            }
             (None, _) => is_value,
         },
         Role::Address => matches!(operand, Operand::Address { .. }),
-        Role::Bracketed => matches!(operand, Operand::Vector(_)),
         Role::Literal => matches!(operand, Operand::Immediate(_)),
         Role::Label => matches!(operand, Operand::Label(_)),
         Role::List => matches!(operand, Operand::List(_)),
-        Role::Call => true,
+        Role::Call | Role::Rest => true,
+    }
+}
+
+/// Makes `{%r1}` `%r1`: compilers may write braces around a single element.
+fn unwrap_single(operand: &mut Operand) {
+    if let Operand::Vector(items) = operand
+        && items.len() == 1
+        && let Some(item) = items.pop()
+    {
+        *operand = item;
     }
 }
 
@@ -229,16 +256,13 @@ fn accepts(op: Opcode, expected: Type, found: Type, wider: bool) -> bool {
     found.bits() == expected.bits() && (!clash || op == Opcode::Mov)
 }
 
-fn name_of(ty: Type) -> String {
-    format!("{ty:?}").to_lowercase()
-}
-
 /// What to say when no form takes operands of these kinds.
 fn shape_misfit(forms: &[&'static Form], words: &[Word], operands: &[Operand]) -> Misfit {
     let Some(form) = forms.iter().min_by_key(|form| form.operands.len().abs_diff(operands.len())) else {
         return Misfit { operand: None, message: "this instruction has no form".to_owned(), help: None };
     };
-    let most = form.operands.len();
+    let most =
+        if form.operands.last().is_some_and(|spec| spec.role == Role::Rest) { usize::MAX } else { form.operands.len() };
     let least = form.operands.iter().filter(|spec| !spec.optional).count();
     let help = Some(format!("the form is `{}`", form.text.split_whitespace().collect::<Vec<_>>().join(" ")));
     let name = form.op.name();

@@ -10,8 +10,7 @@ use logos::{Lexer, Logos};
 /// What a token is.
 #[derive(Logos, Clone, Copy, PartialEq, Eq, Debug)]
 #[logos(skip r"[ \t\r\n\f]+")]
-#[logos(skip(r"//[^\n]*", allow_greedy = true))]
-#[logos(skip(r"#[^\n]*", allow_greedy = true))]
+#[logos(skip(r"(//|#)[^\n]*", allow_greedy = true))]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// An identifier with the dotted words that follow it.
@@ -22,7 +21,7 @@ pub(crate) enum Kind {
     Directive,
     #[regex(r"[0-9]+U?|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?")]
     Int,
-    #[regex(r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+")]
+    #[regex(r"([0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+")]
     Float,
     #[regex(r"0[fF][0-9a-fA-F]{8}")]
     HexF32,
@@ -105,15 +104,12 @@ fn string(lexer: &mut Lexer<'_, Kind>) -> bool {
 
 /// Moves past `*/`; an unterminated comment takes the rest of the file.
 fn comment(lexer: &mut Lexer<'_, Kind>) -> logos::Filter<()> {
-    match lexer.remainder().find("*/") {
-        Some(at) => {
-            lexer.bump(at + 2);
-            logos::Filter::Skip
-        }
-        None => {
-            lexer.bump(lexer.remainder().len());
-            logos::Filter::Emit(())
-        }
+    if let Some(at) = lexer.remainder().find("*/") {
+        lexer.bump(at + 2);
+        logos::Filter::Skip
+    } else {
+        lexer.bump(lexer.remainder().len());
+        logos::Filter::Emit(())
     }
 }
 

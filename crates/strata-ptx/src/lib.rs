@@ -21,6 +21,7 @@ mod diagnostic;
 mod isa;
 mod lexer;
 mod parser;
+mod print;
 mod source;
 mod suggest;
 pub mod words;

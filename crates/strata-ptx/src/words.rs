@@ -158,6 +158,24 @@ vocabulary! {
         FenceBeforeThreadSync = "fence::before_thread_sync", FenceAfterThreadSync = "fence::after_thread_sync",
         Cp = "cp", Shift = "shift", Commit = "commit", MbarrierArriveOne = "mbarrier::arrive::one", Ws = "ws",
         Ashift = "ashift",
+        // Later additions to tensor copies and products (PTX ISA 9).
+        MulticastCluster32b = "multicast::cluster::32b", Ue5m3x2 = "ue5m3x2",
+        CollectorB0Discard = "collector::b0::discard", CollectorB0Fill = "collector::b0::fill",
+        CollectorB0Lastuse = "collector::b0::lastuse", CollectorB0Use = "collector::b0::use",
+        CollectorB1Discard = "collector::b1::discard", CollectorB1Fill = "collector::b1::fill",
+        CollectorB1Lastuse = "collector::b1::lastuse", CollectorB1Use = "collector::b1::use",
+        CollectorB2Discard = "collector::b2::discard", CollectorB2Fill = "collector::b2::fill",
+        CollectorB2Lastuse = "collector::b2::lastuse", CollectorB2Use = "collector::b2::use",
+        CollectorB3Discard = "collector::b3::discard", CollectorB3Fill = "collector::b3::fill",
+        CollectorB3Lastuse = "collector::b3::lastuse", CollectorB3Use = "collector::b3::use",
+        MbarrierReportDisabled = "mbarrier::report::disabled", MbarrierReportFabric = "mbarrier::report::fabric",
+        MbarrierReportValidityPer16bytes8 = "mbarrier::report::validity::per_16bytes::8",
+        MbarrierReportValidityPer16bytes80 = "mbarrier::report::validity::per_16bytes::80",
+        MbarrierReportValidityPer16bytes8000 = "mbarrier::report::validity::per_16bytes::8000",
+        MbarrierReportValidityPer16bytes80000000 = "mbarrier::report::validity::per_16bytes::80000000",
+        MbarrierReportValidityPerElementFf = "mbarrier::report::validity::per_element::ff",
+        OverrideGlobalAddress = "override::global_address", OverrideGlobalDim = "override::global_dim",
+        OverrideGlobalDimStride = "override::global_dim_stride",
         // Shapes of wgmma.
         M64n8k8 = "m64n8k8", M64n8k16 = "m64n8k16", M64n8k32 = "m64n8k32", M64n8k256 = "m64n8k256",
         M64n16k8 = "m64n16k8", M64n16k16 = "m64n16k16", M64n16k32 = "m64n16k32", M64n16k256 = "m64n16k256",
@@ -279,6 +297,7 @@ impl Word {
             | Self::E3m2x2
             | Self::Ue8m0x2
             | Self::S2f6x2
+            | Self::Ue5m3x2
             | Self::E4m3x4
             | Self::E5m2x4
             | Self::E2m1x4

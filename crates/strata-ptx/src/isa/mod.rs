@@ -1,10 +1,12 @@
 //! The instruction table: every form of every instruction, read from `instructions.isa`.
 //!
-//! The text is the source; [`forms`] and [`matching`] are views of it. That the text is well formed is a test, so a
+//! The text is the source; the forms and the look-ups of this module are views of it. That the text is well formed is a test, so a
 //! mistake in it cannot reach a user.
 
 mod coverage;
 mod matching;
+#[cfg(test)]
+mod samples;
 mod table;
 
 pub use coverage::coverage_table;

@@ -33,6 +33,8 @@ pub(crate) enum Role {
     List,
     /// The four normalised operands of `call`.
     Call,
+    /// Any number of operands of any kind.
+    Rest,
 }
 
 /// What type an operand must have.
@@ -72,6 +74,8 @@ pub(crate) struct Spec {
 /// One modifier of a form.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Slot {
+    /// The word, or the name of the choice.
+    pub(crate) name: &'static str,
     pub(crate) optional: bool,
     pub(crate) words: Vec<Word>,
     /// All its words name types, so it keeps its place among the other types.
@@ -197,7 +201,7 @@ fn form(line: &'static str, section: &'static str, own: &Choices, shared: &Choic
     Ok(Form { op, slots, operands, outputs, executes, text, section })
 }
 
-fn slots(mut text: &str, own: &Choices, shared: &Choices) -> Result<Vec<Slot>, String> {
+fn slots(mut text: &'static str, own: &Choices, shared: &Choices) -> Result<Vec<Slot>, String> {
     let mut out = Vec::new();
     while !text.is_empty() {
         let optional = text.starts_with('{');
@@ -213,7 +217,7 @@ fn slots(mut text: &str, own: &Choices, shared: &Choices) -> Result<Vec<Slot>, S
             None => vec![Word::parse(name).ok_or_else(|| format!("`.{name}` is neither a choice nor a word"))?],
         };
         let is_type = words.iter().all(|word| word.as_type().is_some());
-        out.push(Slot { optional, words, is_type });
+        out.push(Slot { name, optional, words, is_type });
     }
     Ok(out)
 }
@@ -233,7 +237,7 @@ fn specs(text: &str) -> Result<(Vec<Spec>, u8), String> {
             rest = rest.strip_prefix('}').ok_or("expected `}` after an optional operand")?;
         }
         rest = rest.trim_start();
-        spec.optional = optional;
+        spec.optional = optional || spec.role == Role::Rest;
         leading &= written;
         outputs += u8::from(leading);
         out.push(spec);
@@ -272,12 +276,14 @@ fn spec(text: &str) -> Result<(Spec, bool, &str), String> {
         Some("label") => Role::Label,
         Some("list") => Role::List,
         Some("call") => Role::Call,
+        Some("") if name == "..." => Role::Rest,
         Some(name) if name.starts_with("imm") => Role::Literal,
-        _ if name.ends_with(".sel") => Role::Selected,
+        _ if name.strip_suffix(".sel").is_some() => Role::Selected,
         _ => Role::Value,
     };
     let (ty, wider) = ty.strip_suffix('+').map_or((ty, false), |ty| (ty, true));
     let expect = match ty {
+        "" if role == Role::Rest => Expect::Any,
         "" if role == Role::MaybeNot || matches!(name, "p" | "q") => Expect::Fixed(Type::Pred),
         "" => Expect::Nth(0),
         "wide" => Expect::Wide,

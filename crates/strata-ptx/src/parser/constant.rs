@@ -159,6 +159,9 @@ enum Operator {
 
 /// `None` for a division by zero.
 fn apply(operator: Operator, a: i64, b: i64) -> Option<i64> {
+    if b == 0 && matches!(operator, Operator::Div | Operator::Rem) {
+        return None;
+    }
     Some(match operator {
         Operator::LogicOr => i64::from(a != 0 || b != 0),
         Operator::LogicAnd => i64::from(a != 0 && b != 0),
@@ -176,9 +179,7 @@ fn apply(operator: Operator, a: i64, b: i64) -> Option<i64> {
         Operator::Add => a.wrapping_add(b),
         Operator::Sub => a.wrapping_sub(b),
         Operator::Mul => a.wrapping_mul(b),
-        Operator::Div if b == 0 => return None,
         Operator::Div => a.wrapping_div(b),
-        Operator::Rem if b == 0 => return None,
         Operator::Rem => a.wrapping_rem(b),
     })
 }

@@ -10,6 +10,7 @@ use crate::lexer::Kind;
 use crate::suggest::nearest;
 use crate::words::{Opcode, Word};
 use rustc_hash::FxHashMap;
+use std::fmt::Write;
 use std::rc::Rc;
 
 /// An opcode with its modifiers, understood once per file.
@@ -240,7 +241,7 @@ fn some_forms(op: Opcode) -> String {
     names.truncate(SHOWN);
     let mut out = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     if more > 0 {
-        out.push_str(&format!(" and {more} more"));
+        let _ = write!(out, " and {more} more");
     }
     out
 }

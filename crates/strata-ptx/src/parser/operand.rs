@@ -2,7 +2,7 @@
 
 use super::scope::{Body, Entity};
 use super::{MOST_SUGGESTIONS, Parser, Reported, Result};
-use crate::ast::{Base, Operand, RegId, Span};
+use crate::ast::{Base, Immediate, Operand, RegId, Span};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
 use crate::suggest::nearest;
@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
             }
         } else {
             match self.constant("an address")? {
-                crate::ast::Immediate::Int(n) => (Base::Absolute, n),
+                Immediate::Int(n) => (Base::Absolute, n),
                 _ => return Err(self.error("an address is an integer", span)),
             }
         };
@@ -126,6 +126,9 @@ impl<'a> Parser<'a> {
         }
         if let Some(special) = name.strip_prefix('%').and_then(Special::parse) {
             return Ok(Operand::Special(special));
+        }
+        if let Some(elements) = vector_special(name) {
+            return Ok(elements);
         }
         match self.names.get(name) {
             Some(&symbol) => Ok(Operand::Symbol(symbol, self.offset()?)),
@@ -188,6 +191,15 @@ impl<'a> Parser<'a> {
         });
         self.report(diagnostic.with_help(help.flatten()))
     }
+}
+
+/// `%tid` and its like as vectors of their elements; the fourth is always 0.
+fn vector_special(name: &str) -> Option<Operand> {
+    let element = |axis: char| Special::parse(&format!("{}.{axis}", &name[1..])).map(Operand::Special);
+    if !name.starts_with('%') || name.contains('.') {
+        return None;
+    }
+    Some(Operand::Vector(vec![element('x')?, element('y')?, element('z')?, Operand::Immediate(Immediate::Int(0))]))
 }
 
 /// Byte selectors `.b0` to `.b3210` and half selectors `.h0 .h1 .h10`.

@@ -29,8 +29,23 @@ pub(super) struct Family {
 struct Scope<'a> {
     names: FxHashMap<&'a str, (Entity, Span)>,
     families: FxHashMap<&'a str, Family>,
+    /// Some family's prefix ends in a digit, as in `%v4<10>`.
+    digit_prefixes: bool,
     /// Labels named so far, defined or not.
     labels: FxHashMap<&'a str, u32>,
+}
+
+impl Scope<'_> {
+    /// The family of a name whose prefix itself ends in digits (`stem` is the name without any): `%v4<10>` has `%v45`.
+    fn family_with_digits(&self, name: &str, stem: usize) -> Option<Family> {
+        // No count has more digits than this.
+        let shortest = name.len().saturating_sub(10).max(stem + 1);
+        (shortest..name.len()).find_map(|at| {
+            let (prefix, digits) = name.split_at(at);
+            let number: u32 = digits.parse().ok().filter(|_| digits.len() == 1 || !digits.starts_with('0'))?;
+            self.families.get(prefix).copied().filter(|family| number < family.count)
+        })
+    }
 }
 
 /// A label that was named; it is defined once its place is known.
@@ -95,6 +110,7 @@ impl<'a> Body<'a> {
 
     pub(super) fn declare_family(&mut self, prefix: &'a str, family: Family) -> Option<Span> {
         let scope = self.scopes.last_mut()?;
+        scope.digit_prefixes |= prefix.ends_with(|c: char| c.is_ascii_digit());
         scope.families.insert(prefix, family).map(|first| first.span)
     }
 
@@ -116,10 +132,13 @@ impl<'a> Body<'a> {
                 continue;
             }
             let (prefix, number) = *split.get_or_insert_with(|| numbered(name));
-            let number = number?;
-            if let Some(&family) = scope.families.get(prefix)
-                && number < family.count
-            {
+            let Some(number) = number else { continue };
+            let family = match scope.families.get(prefix) {
+                Some(&family) if number < family.count => Some(family),
+                _ if scope.digit_prefixes => scope.family_with_digits(name, prefix.len()),
+                _ => None,
+            };
+            if let Some(family) = family {
                 let id = self.new_register(name, family.ty);
                 self.scopes[at].names.insert(name, (Entity::Register(id), family.span));
                 return Some(Entity::Register(id));
@@ -215,13 +234,15 @@ impl<'a> Body<'a> {
     }
 }
 
-/// `%r12` as `%r` and 12; no number if it has none, or one that is not written as PTX numbers registers.
+/// `%r12` as `%r` and 12; no number if it has no digits, one past every family if they are not a plain number.
 fn numbered(name: &str) -> (&str, Option<u32>) {
     let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    // `%a0<4>` declares `%a00` to `%a03`: digits may belong to the prefix, but compilers never do that.
     let digits = &name[prefix.len()..];
-    if digits.len() > 1 && digits.starts_with('0') {
-        return (prefix, None);
-    }
-    (prefix, digits.parse().ok())
+    let number = match digits.len() {
+        0 => None,
+        1 => digits.parse().ok(),
+        _ if digits.starts_with('0') => Some(u32::MAX),
+        _ => Some(digits.parse().unwrap_or(u32::MAX)),
+    };
+    (prefix, number)
 }
