@@ -79,7 +79,11 @@ impl Barriers {
                 // A warp all of whose live lanes came counts whole, as on hardware.
                 Some(count) => {
                     let threads: u32 = (state.came.iter().zip(live))
-                        .map(|(&came, &live)| if came != 0 && live & !came == 0 { LANES as u32 } else { came.count_ones() })
+                        .map(
+                            |(&came, &live)| {
+                                if came != 0 && live & !came == 0 { LANES as u32 } else { came.count_ones() }
+                            },
+                        )
                         .sum();
                     threads >= count
                 }

@@ -139,8 +139,7 @@ pub(crate) unsafe fn map4<A: Lane, B: Lane, C: Lane, E: Lane, R: Lane>(
     m: LaneMask,
     f: impl Fn(A, B, C, E) -> R,
 ) -> Flow {
-    let (d, a, b, c, e) =
-        (x.write_slot(i.d), x.read_slot(i.a), x.read_slot(i.b), x.read_slot(i.c), x.read_slot(i.e));
+    let (d, a, b, c, e) = (x.write_slot(i.d), x.read_slot(i.a), x.read_slot(i.b), x.read_slot(i.c), x.read_slot(i.e));
     for at in 0..LANES / CHUNK {
         // SAFETY: decoding gave slots of the operand types' sizes.
         unsafe {
@@ -205,7 +204,8 @@ pub(crate) unsafe fn read_lanes<T: Lane>(x: &Exec<'_>, s: Slot) -> [T; LANES] {
 
 /// Compiles a lane loop for both instruction sets and picks one: `lane_op!(v3, |x, i, m| expression)`.
 ///
-/// The expression is an `unsafe` call of a loop above; `v3` says whether the CPU has AVX2 and FMA.
+/// The expression is an `unsafe` call of a loop above; `v3` says whether the CPU has AVX2 and FMA. Inside it, the constant
+/// `VECTOR` says which of the two is being compiled.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! lane_op {
@@ -218,6 +218,8 @@ macro_rules! lane_op {
             $i: &$crate::exec::Inst,
             $m: strata_core::LaneMask,
         ) -> $crate::exec::Flow {
+            #[allow(dead_code, reason = "for bodies that have code of their own for vectors")]
+            const VECTOR: bool = true;
             // SAFETY: the caller of an `OpFn` guarantees what the loop needs.
             unsafe { $body }
         }
@@ -227,6 +229,8 @@ macro_rules! lane_op {
             $i: &$crate::exec::Inst,
             $m: strata_core::LaneMask,
         ) -> $crate::exec::Flow {
+            #[allow(dead_code, reason = "for bodies that have code of their own for vectors")]
+            const VECTOR: bool = false;
             // SAFETY: as above.
             unsafe { $body }
         }

@@ -363,12 +363,7 @@ pub(crate) fn add_visits(kernel: &Kernel, visits: &[Visits], counts: &mut Counts
 }
 
 /// Runs CTAs that `take` hands out until there are none. `slot` is the host thread's number.
-fn run_ctas(
-    state: &LaunchState<'_>,
-    slot: u32,
-    take: impl Fn() -> Option<u64>,
-    finished: impl Fn(u64, u64),
-) -> Worker {
+fn run_ctas(state: &LaunchState<'_>, slot: u32, take: impl Fn() -> Option<u64>, finished: impl Fn(u64, u64)) -> Worker {
     let kernel = state.kernel;
     let mut touched = vec![TouchedRange::default(); kernel.memory_instructions as usize];
     let mut x = state.context(&mut touched);
@@ -440,9 +435,7 @@ pub(crate) fn locate(state: &LaunchState<'_>, x: &mut Exec<'_>, cta: &Cta, warp:
     let cause = x.cause.take().map_or(Cause::Unsupported { what: "unknown fault".into() }, |c| *c);
     let w = &cta.warps[warp];
     let (code, pc, mask) = match cause {
-        Cause::BarrierDeadlock { .. } => {
-            w.waiting().next().map_or((0, 0, 0), |(_, code, pc, mask)| (code, pc, mask))
-        }
+        Cause::BarrierDeadlock { .. } => w.waiting().next().map_or((0, 0, 0), |(_, code, pc, mask)| (code, pc, mask)),
         _ => {
             let split = &w.splits[w.current];
             (split.code, split.pc, split.mask)

@@ -66,11 +66,11 @@ impl Program {
         };
         let module = origin.module.clone();
         let mut symbols = Symbols::default();
-        let in_memory = |v: &Variable| {
-            matches!(v.space, StateSpace::Global | StateSpace::Const) && v.linkage != Linkage::Extern
-        };
+        let in_memory =
+            |v: &Variable| matches!(v.space, StateSpace::Global | StateSpace::Const) && v.linkage != Linkage::Extern;
         for v in &module.variables {
-            let place = if in_memory(v) { Some(memory.alloc(Bytes(v.bytes()), v.managed, &v.name)?.start.0) } else { None };
+            let place =
+                if in_memory(v) { Some(memory.alloc(Bytes(v.bytes()), v.managed, &v.name)?.start.0) } else { None };
             symbols.module.push(place);
         }
         for (f, function) in module.functions.iter().enumerate() {
@@ -80,8 +80,7 @@ impl Program {
             }
         }
         let params = memory.alloc(Bytes(PARAM_BYTES), false, "kernel parameters")?.start;
-        let program =
-            Self { origin, symbols, kernels: FxHashMap::default(), params, vector: has_vector_unit() };
+        let program = Self { origin, symbols, kernels: FxHashMap::default(), params, vector: has_vector_unit() };
         for (k, v) in module.variables.iter().enumerate() {
             if let Some(start) = program.symbols.address(k as u32) {
                 program.initialise(v, start, memory)?;
@@ -142,7 +141,9 @@ impl Program {
     pub fn params(&self, kernel: &str) -> Option<Vec<Param>> {
         let function = self.origin.module.entry(kernel)?;
         let (offsets, _) = param_offsets(function);
-        Some(offsets.iter().zip(&function.params).map(|(&offset, p)| Param { offset, size: p.bytes() as u32 }).collect())
+        Some(
+            offsets.iter().zip(&function.params).map(|(&offset, p)| Param { offset, size: p.bytes() as u32 }).collect(),
+        )
     }
 
     /// Where a module-scope variable is, and its size.
@@ -155,9 +156,10 @@ impl Program {
     /// The kernel, decoded.
     pub(crate) fn kernel(&mut self, name: &str) -> Option<Arc<Kernel>> {
         let index = self.origin.module.functions.iter().position(|f| f.is_entry && f.name == name)? as u32;
-        let kernel = self.kernels.entry(index).or_insert_with(|| {
-            Arc::new(decode::kernel(&self.origin, &self.symbols, index, self.vector))
-        });
+        let kernel = self
+            .kernels
+            .entry(index)
+            .or_insert_with(|| Arc::new(decode::kernel(&self.origin, &self.symbols, index, self.vector)));
         Some(kernel.clone())
     }
 
@@ -182,19 +184,11 @@ impl Program {
             reason: format!("no such kernel; the module has {}", self.kernels().collect::<Vec<_>>().join(", ")),
         })?;
         launch::check(&kernel, config)?;
-        let refused =
-            |e: MemoryError| LaunchError::Refused { kernel: name.to_owned(), reason: e.to_string() };
+        let refused = |e: MemoryError| LaunchError::Refused { kernel: name.to_owned(), reason: e.to_string() };
         memory.write(self.params, &config.params).map_err(refused)?;
         let workspace = launch::workspace_of(config, memory).map_err(refused)?;
-        let state = launch::prepare(
-            &kernel,
-            memory,
-            config,
-            number,
-            self.params.0,
-            workspace.map_or(0, |w| w.0),
-            output,
-        );
+        let state =
+            launch::prepare(&kernel, memory, config, number, self.params.0, workspace.map_or(0, |w| w.0), output);
         let result = launch::run(&state, config.threads, progress);
         if let Some(w) = workspace {
             memory.free(w).map_err(refused)?;

@@ -12,9 +12,9 @@
 
 use crate::cta::Barriers;
 use crate::exec::{Exec, Flow, UNIT_BYTES};
+use crate::fault::Cause;
 use crate::kernel::{Callee, Code, Control, Exit, Kernel, NO_BLOCK, Test, UnitRange};
 use crate::lanes::read_lanes;
-use crate::fault::Cause;
 use crate::program::FUNCTION_WINDOW;
 use strata_core::{LANES, LaneMask, WarpOp};
 
@@ -311,7 +311,8 @@ impl Warp {
     fn pick(&mut self) -> bool {
         loop {
             let n = self.splits.len();
-            if let Some(next) = (1..=n).map(|k| (self.current + n - k) % n).find(|&k| self.splits[k].state == State::Ready)
+            if let Some(next) =
+                (1..=n).map(|k| (self.current + n - k) % n).find(|&k| self.splits[k].state == State::Ready)
             {
                 self.current = next;
                 return true;
@@ -339,7 +340,8 @@ impl Warp {
 
     /// Lets lanes that wait for a meeting go on without the others.
     fn let_go(&mut self) -> bool {
-        let Some(waiting) = self.splits.iter().rposition(|s| s.state == State::Parted && !s.calls && s.arrived != 0) else {
+        let Some(waiting) = self.splits.iter().rposition(|s| s.state == State::Parted && !s.calls && s.arrived != 0)
+        else {
             return false;
         };
         let node = &mut self.splits[waiting];
@@ -478,11 +480,8 @@ impl Warp {
                     } else if let Some(to) = targets.get(indices[lane] as usize) {
                         *to
                     } else {
-                        let message = format!(
-                            "branch table index {} is outside its {} targets",
-                            indices[lane],
-                            targets.len()
-                        );
+                        let message =
+                            format!("branch table index {} is outside its {} targets", indices[lane], targets.len());
                         return Err(Cause::Trap { lane: lane as u32, message });
                     };
                     match ways.iter_mut().find(|w| w.0 == to) {
@@ -722,17 +721,10 @@ impl Warp {
 
     /// Opens every warp barrier whose live members have all come, and finishes collectives.
     fn open_if_complete(&mut self, x: &mut Exec<'_>) {
-        let sets: Vec<LaneMask> = self
-            .splits
-            .iter()
-            .filter_map(|s| if let State::Members(m) = s.state { Some(m) } else { None })
-            .collect();
+        let sets: Vec<LaneMask> =
+            self.splits.iter().filter_map(|s| if let State::Members(m) = s.state { Some(m) } else { None }).collect();
         for members in sets {
-            let here = self
-                .splits
-                .iter()
-                .filter(|s| s.state == State::Members(members))
-                .fold(0, |all, s| all | s.mask);
+            let here = self.splits.iter().filter(|s| s.state == State::Members(members)).fold(0, |all, s| all | s.mask);
             if here == 0 || members & self.live & !here != 0 {
                 continue;
             }

@@ -112,8 +112,7 @@ impl Engine for Functional {
             return Err(HostError::Module(format!("no module {}", launch.module.0)));
         };
         let progress = |p: Progress| monitor.set_running(p.thread_instructions, p.ctas as f64 / p.of as f64);
-        let result =
-            program.launch(&launch.kernel, &config, &mut self.memory, self.launches, &self.output, &progress);
+        let result = program.launch(&launch.kernel, &config, &mut self.memory, self.launches, &self.output, &progress);
         let printed = self.output.take();
         if !printed.is_empty() {
             monitor.print(&printed);

@@ -331,11 +331,15 @@ impl Decoder<'_> {
     /// Extended precision: the carry of each lane is a bit of a hidden predicate.
     fn carry(&mut self, i: &Instruction, ty: Type) -> Decoded<Inst> {
         let run: OpFn = match (i.op, i.has(Word::Hi)) {
-            (O::Add, _) => by_word!(ty, T => plain(|x, i, m| unsafe { with_carry::<T>(x, i, m, |a, b, _, _| a.add_cc(b)) })),
+            (O::Add, _) => {
+                by_word!(ty, T => plain(|x, i, m| unsafe { with_carry::<T>(x, i, m, |a, b, _, _| a.add_cc(b)) }))
+            }
             (O::Addc, _) => {
                 by_word!(ty, T => plain(|x, i, m| unsafe { with_carry::<T>(x, i, m, |a, b, _, c| a.addc_cc(b, c)) }))
             }
-            (O::Sub, _) => by_word!(ty, T => plain(|x, i, m| unsafe { with_carry::<T>(x, i, m, |a, b, _, _| a.sub_cc(b)) })),
+            (O::Sub, _) => {
+                by_word!(ty, T => plain(|x, i, m| unsafe { with_carry::<T>(x, i, m, |a, b, _, _| a.sub_cc(b)) }))
+            }
             (O::Subc, _) => {
                 by_word!(ty, T => plain(|x, i, m| unsafe { with_carry::<T>(x, i, m, |a, b, _, c| a.subc_cc(b, c)) }))
             }
@@ -629,20 +633,14 @@ where
 {
     // SAFETY: decoding gave a slot of `T`.
     let divisors = unsafe { read_lanes::<T>(x, i.b) };
-    let zeros = divisors.iter().enumerate().fold(0, |bits, (l, d)| {
-        bits | u32::from(d.store() == T::Stored::default()) << l
-    });
+    let zeros =
+        divisors.iter().enumerate().fold(0, |bits, (l, d)| bits | u32::from(d.store() == T::Stored::default()) << l);
     x.divisions_by_zero += u64::from((zeros & m).count_ones());
 }
 
 /// Lane by lane with the carry flag: `f(a, b, c, carry in) -> (result, carry out)`; `imm` says whether to keep it.
 #[inline(always)]
-unsafe fn with_carry<T: Lane>(
-    x: &mut Exec<'_>,
-    i: &Inst,
-    m: LaneMask,
-    f: impl Fn(T, T, T, bool) -> (T, bool),
-) -> Flow {
+unsafe fn with_carry<T: Lane>(x: &mut Exec<'_>, i: &Inst, m: LaneMask, f: impl Fn(T, T, T, bool) -> (T, bool)) -> Flow {
     let flags = x.predicate(CARRY_PREDICATE);
     // SAFETY: decoding gave slots of `T`.
     unsafe {

@@ -73,14 +73,16 @@ fn class(i: &Instruction) -> OpClass {
         O::Rcp | O::Sqrt | O::Div if approximate => OpClass::Special,
         O::Rcp | O::Sqrt => OpClass::FloatDiv,
         O::Div | O::Rem => {
-            if ty.is_some_and(Type::is_float) { OpClass::FloatDiv } else { OpClass::IntDiv }
+            if ty.is_some_and(Type::is_float) {
+                OpClass::FloatDiv
+            } else {
+                OpClass::IntDiv
+            }
         }
         O::Wmma | O::Mma | O::Ldmatrix | O::Stmatrix | O::Wgmma | O::Movmatrix => OpClass::Tensor,
         O::Tex | O::Tld4 | O::Txq | O::Suld | O::Sust | O::Suq | O::Sured => OpClass::Texture,
         O::Nanosleep | O::Pmevent | O::Brkpt => OpClass::Other,
-        O::Mul | O::Mad | O::Mul24 | O::Mad24 | O::Madc | O::Dp4a | O::Dp2a
-            if !ty.is_some_and(Type::is_float) =>
-        {
+        O::Mul | O::Mad | O::Mul24 | O::Mad24 | O::Madc | O::Dp4a | O::Dp2a if !ty.is_some_and(Type::is_float) => {
             OpClass::IntMul
         }
         _ => match ty {
@@ -112,8 +114,5 @@ pub(super) fn order_matters(i: &Instruction) -> Option<&'static str> {
 
 fn is_clock(s: strata_ptx::ast::Special) -> bool {
     use strata_ptx::ast::Special as S;
-    matches!(
-        s,
-        S::Clock | S::ClockHi | S::Clock64 | S::Globaltimer | S::GlobaltimerLo | S::GlobaltimerHi | S::Smid
-    )
+    matches!(s, S::Clock | S::ClockHi | S::Clock64 | S::Globaltimer | S::GlobaltimerLo | S::GlobaltimerHi | S::Smid)
 }

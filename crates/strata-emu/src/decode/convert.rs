@@ -98,9 +98,7 @@ impl Plan {
             (Type::F32, Type::F32) => u64::from(convert::same_float(single, integral, mode).to_bits()),
             (Type::F64, Type::F64) => convert::same_float(f64::from_bits(bits), integral, mode).to_bits(),
             (Type::F64, Type::F32) => convert::f32_to_f64(single, mode).to_bits(),
-            (Type::F32, Type::F64) => {
-                u64::from(convert::f64_to_f32(f64::from_bits(bits), rounding, mode).to_bits())
-            }
+            (Type::F32, Type::F64) => u64::from(convert::f64_to_f32(f64::from_bits(bits), rounding, mode).to_bits()),
             (Type::F16, Type::F32) => u64::from(convert::f32_to_half::<F16>(single, rounding, half)),
             (Type::Bf16, Type::F32) => u64::from(convert::f32_to_half::<Bf16>(single, rounding, half)),
             (Type::F16, Type::F64) => u64::from(convert::f64_to_half::<F16>(f64::from_bits(bits), rounding, half)),
@@ -109,10 +107,18 @@ impl Plan {
             (Type::F32, Type::Bf16) => u64::from(convert::half_to_f32::<Bf16>(bits as u16, mode).to_bits()),
             (Type::F64, Type::F16) => convert::half_to_f64::<F16>(bits as u16, mode).to_bits(),
             (Type::F64, Type::Bf16) => convert::half_to_f64::<Bf16>(bits as u16, mode).to_bits(),
-            (Type::F16, Type::Bf16) => u64::from(convert::half_to_half::<Bf16, F16>(bits as u16, integral, rounding, half)),
-            (Type::Bf16, Type::F16) => u64::from(convert::half_to_half::<F16, Bf16>(bits as u16, integral, rounding, half)),
-            (Type::F16, Type::F16) => u64::from(convert::half_to_half::<F16, F16>(bits as u16, integral, rounding, half)),
-            (Type::Bf16, Type::Bf16) => u64::from(convert::half_to_half::<Bf16, Bf16>(bits as u16, integral, rounding, half)),
+            (Type::F16, Type::Bf16) => {
+                u64::from(convert::half_to_half::<Bf16, F16>(bits as u16, integral, rounding, half))
+            }
+            (Type::Bf16, Type::F16) => {
+                u64::from(convert::half_to_half::<F16, Bf16>(bits as u16, integral, rounding, half))
+            }
+            (Type::F16, Type::F16) => {
+                u64::from(convert::half_to_half::<F16, F16>(bits as u16, integral, rounding, half))
+            }
+            (Type::Bf16, Type::Bf16) => {
+                u64::from(convert::half_to_half::<Bf16, Bf16>(bits as u16, integral, rounding, half))
+            }
             (Type::Tf32, Type::F32) if self.away => u64::from(convert::f32_to_tf32_rna(single).to_bits()),
             (Type::Tf32, Type::F32) => u64::from(convert::f32_to_tf32(single, rounding, self.relu).to_bits()),
             _ => return None,
@@ -312,11 +318,8 @@ unsafe fn slow_conversion(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let plan = decode(i.imm);
     // SAFETY: decoding gave slots of the widths in the plan.
     unsafe {
-        let from: [u64; 32] = if plan.wide_source {
-            read_lanes::<u64>(x, i.a)
-        } else {
-            read_lanes::<u32>(x, i.a).map(u64::from)
-        };
+        let from: [u64; 32] =
+            if plan.wide_source { read_lanes::<u64>(x, i.a) } else { read_lanes::<u32>(x, i.a).map(u64::from) };
         let to = from.map(|bits| plan.apply(bits).unwrap_or_default());
         if plan.wide_result {
             write_lanes::<u64>(x, i.d, m, |l| to[l]);

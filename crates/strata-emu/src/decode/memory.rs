@@ -19,28 +19,32 @@ use strata_ptx::ast::{Base, Instruction, Opcode as O, Operand, StateSpace, Symbo
 macro_rules! access {
     ($access:ident, $space:expr, $wide_address:expr, $element:expr, $wide:expr) => {
         match ($element, $wide) {
-            (Type::U8 | Type::B8, false) => plain($access::<$space, $wide_address, u8, u32>),
-            (Type::S8, false) => plain($access::<$space, $wide_address, i8, u32>),
-            (Type::U16 | Type::B16 | Type::F16 | Type::Bf16, false) => plain($access::<$space, $wide_address, u16, u32>),
-            (Type::S16, false) => plain($access::<$space, $wide_address, i16, u32>),
-            (_, false) => plain($access::<$space, $wide_address, u32, u32>),
-            (Type::U8 | Type::B8, true) => plain($access::<$space, $wide_address, u8, u64>),
-            (Type::S8, true) => plain($access::<$space, $wide_address, i8, u64>),
-            (Type::U16 | Type::B16, true) => plain($access::<$space, $wide_address, u16, u64>),
-            (Type::S16, true) => plain($access::<$space, $wide_address, i16, u64>),
-            (Type::U32 | Type::B32 | Type::F32, true) => plain($access::<$space, $wide_address, u32, u64>),
-            (Type::S32, true) => plain($access::<$space, $wide_address, i32, u64>),
-            (_, true) => plain($access::<$space, $wide_address, u64, u64>),
+            (Type::U8 | Type::B8, false) => plain($access::<$space, $wide_address, false, u8, u32>),
+            (Type::S8, false) => plain($access::<$space, $wide_address, false, i8, u32>),
+            (Type::U16 | Type::B16 | Type::F16 | Type::Bf16, false) => {
+                plain($access::<$space, $wide_address, false, u16, u32>)
+            }
+            (Type::S16, false) => plain($access::<$space, $wide_address, false, i16, u32>),
+            (_, false) => plain($access::<$space, $wide_address, false, u32, u32>),
+            (Type::U8 | Type::B8, true) => plain($access::<$space, $wide_address, false, u8, u64>),
+            (Type::S8, true) => plain($access::<$space, $wide_address, false, i8, u64>),
+            (Type::U16 | Type::B16, true) => plain($access::<$space, $wide_address, false, u16, u64>),
+            (Type::S16, true) => plain($access::<$space, $wide_address, false, i16, u64>),
+            (Type::U32 | Type::B32 | Type::F32, true) => plain($access::<$space, $wide_address, false, u32, u64>),
+            (Type::S32, true) => plain($access::<$space, $wide_address, false, i32, u64>),
+            (_, true) => plain($access::<$space, $wide_address, false, u64, u64>),
         }
     };
     ($v:expr, $access:ident, $space:expr, $wide_address:expr, $element:expr, $wide:expr) => {
         match ($element, $wide) {
-            (Type::U8 | Type::B8, false) => lane_op!($v, |x, i, m| $access::<$space, $wide_address, u8, u32>(x, i, m)),
+            (Type::U8 | Type::B8, false) => {
+                lane_op!($v, |x, i, m| $access::<$space, $wide_address, VECTOR, u8, u32>(x, i, m))
+            }
             (Type::U32 | Type::B32 | Type::S32 | Type::F32 | Type::F16x2 | Type::Bf16x2, false) => {
-                lane_op!($v, |x, i, m| $access::<$space, $wide_address, u32, u32>(x, i, m))
+                lane_op!($v, |x, i, m| $access::<$space, $wide_address, VECTOR, u32, u32>(x, i, m))
             }
             (Type::U64 | Type::B64 | Type::S64 | Type::F64, true) => {
-                lane_op!($v, |x, i, m| $access::<$space, $wide_address, u64, u64>(x, i, m))
+                lane_op!($v, |x, i, m| $access::<$space, $wide_address, VECTOR, u64, u64>(x, i, m))
             }
             _ => access!($access, $space, $wide_address, $element, $wide),
         }
@@ -363,11 +367,7 @@ impl Decoder<'_> {
         };
         let mut decoded = inst(run);
         self.place(&mut decoded, &place);
-        decoded.d = if returns {
-            self.destination(&i.operands[0], ty)?
-        } else {
-            Slot::register(self.frame.scratch)
-        };
+        decoded.d = if returns { self.destination(&i.operands[0], ty)? } else { Slot::register(self.frame.scratch) };
         decoded.b = self.source(first, ty)?;
         decoded.c = match rest.first() {
             Some(second) if *operation == Word::Cas => self.source(second, ty)?,

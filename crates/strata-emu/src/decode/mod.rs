@@ -464,10 +464,9 @@ impl<'a> Decoder<'a> {
                     StateSpace::Shared => {
                         self.layout.function_shared(self.index, v).ok_or("the variable has no place")?
                     }
-                    StateSpace::Global | StateSpace::Const => self
-                        .symbols
-                        .local_address(self.index, v)
-                        .ok_or("the variable has no place in device memory")?,
+                    StateSpace::Global | StateSpace::Const => {
+                        self.symbols.local_address(self.index, v).ok_or("the variable has no place in device memory")?
+                    }
                     _ => return Err(format!("the address of `{}` is not a constant", variable.name)),
                 }
             }
@@ -561,4 +560,3 @@ fn rounding(i: &Instruction) -> crate::semantics::rounding::Rounding {
         })
         .unwrap_or(Rounding::Nearest)
 }
-

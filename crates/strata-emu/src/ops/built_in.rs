@@ -183,9 +183,7 @@ fn format_text(
                 text.truncate(spec.precision.unwrap_or(usize::MAX));
                 text
             }
-            b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
-                spec.float(conversion, f64::from_bits(next(8)))
-            }
+            b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => spec.float(conversion, f64::from_bits(next(8))),
             other => {
                 used -= 1;
                 vec![b'%', other]
@@ -365,7 +363,11 @@ mod tests {
         check("%lld %llu", &[u64::MAX, u64::MAX], "-1 18446744073709551615");
         check("%x %#X %o", &[255, 255, 8], "ff 0XFF 10");
         check("%f %.2f", &[1.5f64.to_bits(), (-2.346f64).to_bits()], "1.500000 -2.35");
-        check("%e %g %g", &[12345.678f64.to_bits(), 0.0001f64.to_bits(), 1e10f64.to_bits()], "1.234568e+04 0.0001 1e+10");
+        check(
+            "%e %g %g",
+            &[12345.678f64.to_bits(), 0.0001f64.to_bits(), 1e10f64.to_bits()],
+            "1.234568e+04 0.0001 1e+10",
+        );
         check("%08.3f|%+.1f", &[(-1.5f64).to_bits(), 2f64.to_bits()], "-001.500|+2.0");
         check("%s %c %%", &[0, 65], "text A %");
         check("%*d", &[4, 9], "   9");

@@ -168,11 +168,8 @@ unsafe fn finish_match(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
 unsafe fn finish_reduction(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let here = members(x, i, m) & x.live;
     let reduce = REDUCTIONS[(i.imm >> CONTROL_BITS) as usize];
-    let result = (0..LANES)
-        .filter(|l| here >> l & 1 != 0)
-        .map(|l| x.exchange[l] as u32)
-        .reduce(reduce)
-        .unwrap_or_default();
+    let result =
+        (0..LANES).filter(|l| here >> l & 1 != 0).map(|l| x.exchange[l] as u32).reduce(reduce).unwrap_or_default();
     // SAFETY: decoding gave a 32-bit destination.
     unsafe { write_lanes::<u32>(x, i.d, m, |_| result) };
     Flow::Next

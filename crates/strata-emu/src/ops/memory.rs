@@ -77,7 +77,8 @@ pub(crate) fn data_slot(i: &Inst, k: usize) -> Slot {
 }
 
 /// How the lanes' addresses lie.
-enum Pattern {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pattern {
     /// Lane `l` at `first + l * width`.
     Sequence,
     /// All lanes at one address.
@@ -86,28 +87,141 @@ enum Pattern {
     Scattered,
 }
 
+/// Distance of each lane from the first in a sequence, by the logarithm of the width.
+const STEPS64: [[u64; LANES]; 6] = {
+    let mut steps = [[0; LANES]; 6];
+    let mut shift = 0;
+    while shift < 6 {
+        let mut lane = 0;
+        while lane < LANES {
+            steps[shift][lane] = (lane as u64) << shift;
+            lane += 1;
+        }
+        shift += 1;
+    }
+    steps
+};
+const STEPS32: [[u32; LANES]; 6] = {
+    let mut steps = [[0; LANES]; 6];
+    let mut shift = 0;
+    while shift < 6 {
+        let mut lane = 0;
+        while lane < LANES {
+            steps[shift][lane] = (lane as u32) << shift;
+            lane += 1;
+        }
+        shift += 1;
+    }
+    steps
+};
+
+/// The pattern of 32 base addresses in a slot (8 bytes each if `WIDE`, else 4), for accesses of `width` bytes.
+///
+/// This runs once per load and store. Left to itself the compiler shuffles lanes through general registers, so the
+/// vector version is written out; both give the same answer.
 #[inline(always)]
-fn pattern(addr: &[u64; LANES], width: u64) -> Pattern {
-    // Widths are powers of two: shifting the lane number keeps this free of multiplications, which do not vectorise.
-    // Several accumulators keep it free of a chain of dependent operations.
-    const STRIPES: usize = 8;
-    let shift = width.trailing_zeros();
-    let first = addr[0];
-    let (mut sequence, mut same) = ([0; STRIPES], [0; STRIPES]);
-    for at in (0..LANES).step_by(STRIPES) {
-        for l in 0..STRIPES {
-            let distance = addr[at + l].wrapping_sub(first);
-            sequence[l] |= distance ^ (((at + l) as u64) << shift);
-            same[l] |= distance;
+pub(crate) unsafe fn pattern<const WIDE: bool, const VECTOR: bool>(slot: *const u8, width: u64) -> Pattern {
+    let shift = (width.trailing_zeros() as usize).min(STEPS64.len() - 1);
+    #[cfg(target_arch = "x86_64")]
+    if VECTOR {
+        // SAFETY: the slot holds 32 lanes; only code compiled for AVX2 passes `VECTOR`.
+        return unsafe {
+            if WIDE {
+                avx2::pattern64(slot.cast(), &STEPS64[shift])
+            } else {
+                avx2::pattern32(slot.cast(), &STEPS32[shift])
+            }
+        };
+    }
+    let (mut sequence, mut same) = (0, 0);
+    for lane in 0..LANES {
+        // SAFETY: the slot holds 32 lanes.
+        let distance = unsafe {
+            if WIDE {
+                let lanes = slot.cast::<u64>();
+                lanes.add(lane).read().wrapping_sub(lanes.read())
+            } else {
+                let lanes = slot.cast::<u32>();
+                u64::from(lanes.add(lane).read().wrapping_sub(lanes.read()))
+            }
+        };
+        sequence |= distance ^ STEPS64[shift][lane];
+        same |= distance;
+    }
+    match (sequence, same) {
+        (0, _) => Pattern::Sequence,
+        (_, 0) => Pattern::Same,
+        _ => Pattern::Scattered,
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::{LANES, Pattern};
+    use std::arch::x86_64::{
+        __m256i, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256,
+        _mm256_sub_epi32, _mm256_sub_epi64, _mm256_testz_si256, _mm256_xor_si256,
+    };
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn verdict(sequence: __m256i, same: __m256i) -> Pattern {
+        if _mm256_testz_si256(sequence, sequence) != 0 {
+            Pattern::Sequence
+        } else if _mm256_testz_si256(same, same) != 0 {
+            Pattern::Same
+        } else {
+            Pattern::Scattered
         }
     }
-    let any = |stripes: [u64; STRIPES]| stripes.iter().fold(0, |all, s| all | s) != 0;
-    if !any(sequence) {
-        Pattern::Sequence
-    } else if !any(same) {
-        Pattern::Same
-    } else {
-        Pattern::Scattered
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn pattern64(lanes: *const u64, steps: &[u64; LANES]) -> Pattern {
+        // SAFETY: 32 lanes are readable behind both pointers.
+        unsafe {
+            let first = _mm256_set1_epi64x(lanes.read() as i64);
+            let (mut sequence, mut same) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+            for at in (0..LANES).step_by(4) {
+                let here = _mm256_loadu_si256(lanes.add(at).cast());
+                let step = _mm256_loadu_si256(steps.as_ptr().add(at).cast());
+                let distance = _mm256_sub_epi64(here, first);
+                sequence = _mm256_or_si256(sequence, _mm256_xor_si256(distance, step));
+                same = _mm256_or_si256(same, distance);
+            }
+            verdict(sequence, same)
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn pattern32(lanes: *const u32, steps: &[u32; LANES]) -> Pattern {
+        // SAFETY: 32 lanes are readable behind both pointers.
+        unsafe {
+            let first = _mm256_set1_epi32(lanes.read() as i32);
+            let (mut sequence, mut same) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+            for at in (0..LANES).step_by(8) {
+                let here = _mm256_loadu_si256(lanes.add(at).cast());
+                let step = _mm256_loadu_si256(steps.as_ptr().add(at).cast());
+                let distance = _mm256_sub_epi32(here, first);
+                sequence = _mm256_or_si256(sequence, _mm256_xor_si256(distance, step));
+                same = _mm256_or_si256(same, distance);
+            }
+            verdict(sequence, same)
+        }
+    }
+}
+
+/// The address of lane 0, offset applied.
+#[inline(always)]
+unsafe fn first_address<const WIDE: bool>(x: &Exec<'_>, i: &Inst) -> u64 {
+    // SAFETY: decoding gave an address slot of that width.
+    unsafe {
+        if WIDE {
+            x.read_slot(i.a).cast::<u64>().read().wrapping_add(i.imm as u64)
+        } else {
+            u64::from(x.read_slot(i.a).cast::<u32>().read().wrapping_add(i.imm as u32))
+        }
     }
 }
 
@@ -186,7 +300,55 @@ const fn space_of(number: u8) -> Space {
     }
 }
 
-/// Loads `q` elements per lane from global, constant or shared memory.
+/// Loads of a full warp whose lanes are neighbours or agree; `None` leaves everything to [`load_flat`].
+#[inline(always)]
+unsafe fn load_regular<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E: Element<D>, D: Lane>(
+    x: &mut Exec<'_>,
+    i: &Inst,
+) -> Option<Flow> {
+    let elements = usize::from(i.q);
+    let width = size_of::<E>() as u64 * elements as u64;
+    // SAFETY: decoding gave an address slot of that width.
+    let (pattern, first) = unsafe { (pattern::<WIDE, VECTOR>(x.read_slot(i.a), width), first_address::<WIDE>(x, i)) };
+    let covered = match pattern {
+        Pattern::Sequence => width * LANES as u64,
+        Pattern::Same => width,
+        Pattern::Scattered => return None,
+    };
+    if !aligned(first, width) {
+        return None;
+    }
+    let from = origin::<SPACE>(x, i, first, covered)?.wrapping_add(first as usize).cast::<E>();
+    if SPACE == GLOBAL {
+        x.bytes_read += width * LANES as u64;
+    }
+    if x.sink.is_some() {
+        // SAFETY: as above.
+        let addr = unsafe { addresses::<WIDE>(x, i) };
+        report(x, space_of(SPACE), LaneMask::MAX, &addr);
+    }
+    // SAFETY: `origin` proved the range; registers are slots of `D`.
+    unsafe {
+        if pattern == Pattern::Same {
+            for k in 0..elements {
+                let value: D = from.add(k).read_unaligned().extend();
+                write_lanes::<D>(x, data_slot(i, k), LaneMask::MAX, |_| value);
+            }
+        } else if elements == 1 {
+            let from = from.cast::<[E; LANES]>().read_unaligned();
+            write_lanes::<D>(x, i.d, LaneMask::MAX, |l| from[l].extend());
+        } else {
+            for k in 0..elements {
+                write_lanes::<D>(x, data_slot(i, k), LaneMask::MAX, |l| {
+                    from.add(l * elements + k).read_unaligned().extend()
+                });
+            }
+        }
+    }
+    Some(Flow::Next)
+}
+
+/// Loads `q` elements per lane from global, constant or shared memory, wherever the lanes point.
 #[inline(always)]
 unsafe fn load_flat<const SPACE: u8, E: Element<D>, D: Lane>(
     x: &mut Exec<'_>,
@@ -195,77 +357,24 @@ unsafe fn load_flat<const SPACE: u8, E: Element<D>, D: Lane>(
     mut addr: [u64; LANES],
 ) -> Flow {
     let elements = usize::from(i.q);
-    let size = size_of::<E>() as u64;
-    let width = size * elements as u64;
+    let width = size_of::<E>() as u64 * elements as u64;
     if SPACE == GLOBAL {
         x.bytes_read += width * u64::from(m.count_ones());
     }
     report(x, space_of(SPACE), m, &addr);
+    // SAFETY (both calls): passed on to the caller of an `OpFn`.
     if m.count_ones() < FEW_LANES {
         return unsafe { load_few::<SPACE, E, D>(x, i, m, &addr) };
     }
     if m != LaneMask::MAX {
         pad(&mut addr, m);
     }
-    let first = addr[0];
-    // SAFETY (all below): `origin` proved the range; registers are slots of `D`.
-    match pattern(&addr, width) {
-        Pattern::Sequence if aligned(first, width) => {
-            let Some(base) = origin::<SPACE>(x, i, first, width * LANES as u64) else {
-                return unsafe { load_scattered::<SPACE, E, D>(x, i, m, &addr) };
-            };
-            let from = base.wrapping_add(first as usize).cast::<E>();
-            if elements == 1 && size_of::<E>() == size_of::<D::Stored>() && m == LaneMask::MAX {
-                let to = x.write_slot(i.d);
-                unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), to, LANES * size_of::<E>()) };
-            } else {
-                for k in 0..elements {
-                    unsafe {
-                        write_lanes::<D>(x, data_slot(i, k), m, |l| from.add(l * elements + k).read_unaligned().extend());
-                    }
-                }
-            }
-        }
-        Pattern::Same if aligned(first, width) => {
-            let Some(base) = origin::<SPACE>(x, i, first, width) else {
-                return explain::<SPACE>(x, i, m, &addr, width);
-            };
-            let from = base.wrapping_add(first as usize).cast::<E>();
-            for k in 0..elements {
-                unsafe {
-                    let value: D = from.add(k).read_unaligned().extend();
-                    write_lanes::<D>(x, data_slot(i, k), m, |_| value);
-                }
-            }
-        }
-        _ => return unsafe { load_scattered::<SPACE, E, D>(x, i, m, &addr) },
-    }
-    Flow::Next
-}
-
-/// Lanes anywhere: one check for all of them if they lie in one allocation, else one each.
-#[inline(always)]
-unsafe fn load_scattered<const SPACE: u8, E: Element<D>, D: Lane>(
-    x: &mut Exec<'_>,
-    i: &Inst,
-    m: LaneMask,
-    addr: &[u64; LANES],
-) -> Flow {
-    let elements = usize::from(i.q);
-    let width = size_of::<E>() as u64 * elements as u64;
-    let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
-    for &a in addr {
-        low = low.min(a);
-        high = high.max(a);
-        bits |= a;
-    }
-    let inside = origin::<SPACE>(x, i, low, (high - low).saturating_add(width));
-    let Some(base) = inside.filter(|_| aligned(bits, width)) else {
+    let Some(base) = origin_of_all::<SPACE>(x, i, &addr, width) else {
         // Lanes in different allocations, or one of them wrong.
-        return unsafe { load_few::<SPACE, E, D>(x, i, m, addr) };
+        return unsafe { load_few::<SPACE, E, D>(x, i, m, &addr) };
     };
     for k in 0..elements {
-        // SAFETY: every address lies between the checked ends.
+        // SAFETY: every address was checked.
         unsafe {
             write_lanes::<D>(x, data_slot(i, k), m, |l| {
                 base.wrapping_add(addr[l] as usize).cast::<E>().add(k).read_unaligned().extend()
@@ -273,6 +382,29 @@ unsafe fn load_scattered<const SPACE: u8, E: Element<D>, D: Lane>(
         }
     }
     Flow::Next
+}
+
+/// As [`origin`] for lanes anywhere in one allocation, alignment included.
+#[inline(always)]
+fn origin_of_all<const SPACE: u8>(x: &Exec<'_>, i: &Inst, addr: &[u64; LANES], width: u64) -> Option<*mut u8> {
+    // Also makes the touched range the one of the first lane.
+    let base = origin::<SPACE>(x, i, addr[0], width)?;
+    let (start, size) = if SPACE == SHARED {
+        (0, x.shared_bytes)
+    } else {
+        // SAFETY: decoding numbers memory instructions below the table's size.
+        let touched = unsafe { *x.touched.add(i.aux as usize) };
+        (touched.start, touched.size)
+    };
+    // An offset is inside if neither it nor what is left behind it is negative; both signs are collected in one word.
+    let room = size - width;
+    let (mut signs, mut bits) = (0, 0);
+    for &a in addr {
+        let offset = a.wrapping_sub(start);
+        signs |= offset | room.wrapping_sub(offset);
+        bits |= a;
+    }
+    ((signs as i64) >= 0 && aligned(bits, width)).then_some(base)
 }
 
 /// Lane by lane, each with its own check. Not inlined: it is scalar code, and half of every load otherwise.
@@ -304,6 +436,40 @@ unsafe fn load_few<const SPACE: u8, E: Element<D>, D: Lane>(
     Flow::Next
 }
 
+/// Stores of a full warp to neighbouring elements; `None` leaves everything to [`store_flat`].
+#[inline(always)]
+unsafe fn store_regular<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E: Element<D>, D: Lane>(
+    x: &mut Exec<'_>,
+    i: &Inst,
+) -> Option<Flow> {
+    let elements = usize::from(i.q);
+    let width = size_of::<E>() as u64 * elements as u64;
+    // SAFETY: decoding gave an address slot of that width.
+    let (pattern, first) = unsafe { (pattern::<WIDE, VECTOR>(x.read_slot(i.a), width), first_address::<WIDE>(x, i)) };
+    if pattern != Pattern::Sequence || !aligned(first, width) {
+        return None;
+    }
+    let to = origin::<SPACE>(x, i, first, width * LANES as u64)?.wrapping_add(first as usize).cast::<E>();
+    if SPACE == GLOBAL {
+        x.bytes_written += width * LANES as u64;
+    }
+    if x.sink.is_some() {
+        // SAFETY: as above.
+        let addr = unsafe { addresses::<WIDE>(x, i) };
+        report(x, space_of(SPACE), LaneMask::MAX, &addr);
+    }
+    for k in 0..elements {
+        // SAFETY: `origin` proved the range; the slot has 32 lanes of `D`.
+        unsafe {
+            let values = x.read_slot(data_slot(i, k)).cast::<D::Stored>();
+            for l in 0..LANES {
+                to.add(l * elements + k).write_unaligned(E::truncate(D::load(values.add(l).read())));
+            }
+        }
+    }
+    Some(Flow::Next)
+}
+
 /// Stores `q` elements per lane to global or shared memory; where lanes collide, the highest lane wins.
 #[inline(always)]
 unsafe fn store_flat<const SPACE: u8, E: Element<D>, D: Lane>(
@@ -318,24 +484,6 @@ unsafe fn store_flat<const SPACE: u8, E: Element<D>, D: Lane>(
         x.bytes_written += width * u64::from(m.count_ones());
     }
     report(x, space_of(SPACE), m, &addr);
-    let first = addr[0];
-    if m == LaneMask::MAX
-        && aligned(first, width)
-        && matches!(pattern(&addr, width), Pattern::Sequence)
-        && let Some(base) = origin::<SPACE>(x, i, first, width * LANES as u64)
-    {
-        let to = base.wrapping_add(first as usize).cast::<E>();
-        for k in 0..elements {
-            // SAFETY: `origin` proved the range; the slot has 32 lanes of `D`.
-            unsafe {
-                let values = read_lanes::<D>(x, data_slot(i, k));
-                for (l, &v) in values.iter().enumerate() {
-                    to.add(l * elements + k).write_unaligned(E::truncate(v));
-                }
-            }
-        }
-        return Flow::Next;
-    }
     let mut rest = m;
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
@@ -540,7 +688,7 @@ unsafe fn by_window(
 
 /// `ld` of elements `E` into registers `D`.
 #[inline(always)]
-pub(crate) unsafe fn load<const SPACE: u8, const WIDE: bool, E: Element<D>, D: Lane>(
+pub(crate) unsafe fn load<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E: Element<D>, D: Lane>(
     x: &mut Exec<'_>,
     i: &Inst,
     m: LaneMask,
@@ -551,6 +699,12 @@ where
     x.synchronised |= i.r != 0;
     // SAFETY: passed on to the caller of an `OpFn`; see there.
     unsafe {
+        if m == LaneMask::MAX
+            && matches!(SPACE, GLOBAL | SHARED | CONST)
+            && let Some(flow) = load_regular::<SPACE, WIDE, VECTOR, E, D>(x, i)
+        {
+            return flow;
+        }
         let addr = addresses::<WIDE>(x, i);
         match SPACE {
             LOCAL => local_access::<E, D, false>(x, i, m, &in_frame(x, i, addr)),
@@ -566,7 +720,7 @@ where
 
 /// `st` of registers `D` to elements `E`.
 #[inline(always)]
-pub(crate) unsafe fn store<const SPACE: u8, const WIDE: bool, E: Element<D>, D: Lane>(
+pub(crate) unsafe fn store<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E: Element<D>, D: Lane>(
     x: &mut Exec<'_>,
     i: &Inst,
     m: LaneMask,
@@ -577,6 +731,12 @@ where
     x.synchronised |= i.r != 0;
     // SAFETY: passed on to the caller of an `OpFn`; see there.
     unsafe {
+        if m == LaneMask::MAX
+            && matches!(SPACE, GLOBAL | SHARED | CONST)
+            && let Some(flow) = store_regular::<SPACE, WIDE, VECTOR, E, D>(x, i)
+        {
+            return flow;
+        }
         let addr = addresses::<WIDE>(x, i);
         match SPACE {
             LOCAL => local_access::<E, D, true>(x, i, m, &in_frame(x, i, addr)),
