@@ -223,20 +223,23 @@ pub struct WarpId(pub u32);
 /// Why [`WarpSource::advance`] came back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// The last operation of the batch leaves the warp (memory, fence): the warp may continue once it was issued.
-    Left,
-    /// The warp waits at a CTA barrier; advance another warp first.
+    /// The warp can be advanced again.
+    Ready,
+    /// The last operation of the batch is a CTA barrier and the warp waits there; advance others first.
     Barrier,
     /// All lanes have exited.
     Exited,
-    /// The batch is full or the warp gave way; call again.
-    Yielded,
     /// The program failed; the source holds the error.
     Failed,
 }
 
 /// Something a timing model can pull warp operations from: the emulator, or a recorded trace.
 pub trait WarpSource {
-    /// Runs warp `w`: arithmetic up to and including the next operation that leaves the warp, appended to `out`.
+    /// Runs warp `w` over its next *segment* and appends what it did to `out`.
+    ///
+    /// A segment is the rest of a basic block, cut after an operation by which threads wait for each other (a barrier, an
+    /// atomic, a volatile or acquiring access). It takes functional effect at once: a timing model that asks for a
+    /// segment when its first operation can issue sees global effects in issue order, segment by segment, and is free to
+    /// issue the operations of one segment in the order an assembler would have chosen.
     fn advance(&mut self, w: WarpId, out: &mut OpBatch) -> Stop;
 }

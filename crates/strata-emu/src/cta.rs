@@ -185,7 +185,7 @@ impl Cta {
                         ran = true;
                         all_spinning &= spinning;
                     }
-                    WarpStop::Exited | WarpStop::Left => {
+                    WarpStop::Exited | WarpStop::Segment => {
                         ran = true;
                         all_spinning = false;
                     }

@@ -2,6 +2,8 @@
 
 use crate::fault::Cause;
 use crate::launch::LaunchState;
+use crate::warp::Exchange;
+use std::ptr::NonNull;
 use strata_core::op::LaneAddresses;
 use strata_core::{LANES, LaneMask, OpBatch};
 
@@ -120,15 +122,14 @@ pub(crate) struct Exec<'l> {
     pub(crate) clock: u64,
     /// True after an instruction by which other threads could be awaited (atomic, volatile, acquire).
     pub(crate) synchronised: bool,
-    /// Exchange area of collectives: one value and one predicate per lane.
-    pub(crate) exchange: [u64; LANES],
-    pub(crate) exchange_predicate: LaneMask,
+    /// Exchange area of the warp's collectives.
+    pub(crate) exchange: *mut Exchange,
     /// Bytes read and written in device memory.
     pub(crate) bytes_read: u64,
     pub(crate) bytes_written: u64,
     pub(crate) divisions_by_zero: u64,
-    /// Where addresses go if somebody listens.
-    pub(crate) sink: Option<&'l mut OpBatch>,
+    /// Where operations and addresses go if somebody listens: the batch of the call of `advance` that is under way.
+    pub(crate) sink: Option<NonNull<OpBatch>>,
     /// What went wrong, set before `Flow::Fault`.
     pub(crate) cause: Option<Box<Cause>>,
     /// The launch.
@@ -167,6 +168,13 @@ impl Exec<'_> {
         }
     }
 
+    /// The warp's exchange area.
+    #[inline(always)]
+    pub(crate) fn exchange(&mut self) -> &mut Exchange {
+        // SAFETY: entering a split points this at its warp's area, which lives as long as the warp.
+        unsafe { &mut *self.exchange }
+    }
+
     /// Records why the launch must stop.
     #[cold]
     pub(crate) fn fail(&mut self, cause: Cause) -> Flow {
@@ -174,10 +182,17 @@ impl Exec<'_> {
         Flow::Fault
     }
 
+    /// The batch to report to, if somebody listens.
+    #[inline(always)]
+    pub(crate) fn listener(&mut self) -> Option<&mut OpBatch> {
+        // SAFETY: the pointer is set from an exclusive borrow that lasts as long as the warp runs, and used only here.
+        self.sink.map(|mut sink| unsafe { sink.as_mut() })
+    }
+
     /// Hands the addresses of a memory operation to whoever listens.
     #[inline(always)]
     pub(crate) fn report(&mut self, addresses: impl FnOnce() -> LaneAddresses) {
-        if let Some(sink) = self.sink.as_deref_mut() {
+        if let Some(sink) = self.listener() {
             sink.addresses.push(addresses());
         }
     }

@@ -58,6 +58,7 @@ mod ops;
 mod output;
 mod program;
 pub mod semantics;
+mod source;
 mod warp;
 
 pub use fault::{Cause, Fault};
@@ -68,3 +69,4 @@ pub use memory::{
 };
 pub use output::Output;
 pub use program::{Param, Program};
+pub use source::Execution;

@@ -3,9 +3,10 @@
 use crate::decode;
 use crate::decode::frame::param_offsets;
 use crate::kernel::{Kernel, Origin};
-use crate::launch::{self, LaunchConfig, LaunchError, Progress};
+use crate::launch::{self, LaunchConfig, LaunchError, LaunchState, Progress};
 use crate::memory::{Memory, MemoryError};
 use crate::output::Output;
+use crate::source::Execution;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use strata_core::{Addr, Bytes, Counts, OpInfo};
@@ -178,7 +179,32 @@ impl Program {
         output: &Output,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Counts, LaunchError> {
-        let name = kernel;
+        self.prepared(kernel, config, memory, number, output, |state| launch::run(state, config.threads, progress))?
+    }
+
+    /// Hands a launch to `drive`, which decides what runs when: see [`Execution`].
+    pub fn drive<R>(
+        &mut self,
+        kernel: &str,
+        config: &LaunchConfig,
+        memory: &mut Memory,
+        number: u64,
+        output: &Output,
+        drive: impl FnOnce(&mut Execution<'_>) -> R,
+    ) -> Result<R, LaunchError> {
+        self.prepared(kernel, config, memory, number, output, |state| drive(&mut Execution::new(state)))
+    }
+
+    /// Checks a launch, lays out what its CTAs share, and lets `run` do the rest.
+    fn prepared<R>(
+        &mut self,
+        name: &str,
+        config: &LaunchConfig,
+        memory: &mut Memory,
+        number: u64,
+        output: &Output,
+        run: impl FnOnce(&LaunchState<'_>) -> R,
+    ) -> Result<R, LaunchError> {
         let kernel = self.kernel(name).ok_or_else(|| LaunchError::Refused {
             kernel: name.to_owned(),
             reason: format!("no such kernel; the module has {}", self.kernels().collect::<Vec<_>>().join(", ")),
@@ -187,13 +213,13 @@ impl Program {
         let refused = |e: MemoryError| LaunchError::Refused { kernel: name.to_owned(), reason: e.to_string() };
         memory.write(self.params, &config.params).map_err(refused)?;
         let workspace = launch::workspace_of(config, memory).map_err(refused)?;
-        let state =
-            launch::prepare(&kernel, memory, config, number, self.params.0, workspace.map_or(0, |w| w.0), output);
-        let result = launch::run(&state, config.threads, progress);
+        let address = workspace.map_or(0, |w| w.0);
+        let state = launch::prepare(&kernel, memory, config, number, self.params.0, address, output);
+        let result = run(&state);
         if let Some(w) = workspace {
             memory.free(w).map_err(refused)?;
         }
-        result
+        Ok(result)
     }
 }
 

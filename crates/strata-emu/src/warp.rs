@@ -80,8 +80,8 @@ pub(crate) enum WarpStop {
     Waiting,
     /// The warp gave way; `spinning` if it may be waiting for another thread.
     Yielded { spinning: bool },
-    /// An operation left the warp (only with a listener).
-    Left,
+    /// A segment has ended (only with a listener).
+    Segment,
     /// The execution context holds the cause; the current split's `pc` says where.
     Fault,
 }
@@ -104,8 +104,13 @@ pub(crate) struct Warp {
     pub(crate) live: LaneMask,
     patience: u32,
     spinning: bool,
-    exchange: [u64; LANES],
-    exchange_predicate: LaneMask,
+    exchange: Box<Exchange>,
+}
+
+/// Values and predicates that lanes have put out for a collective of their warp.
+pub(crate) struct Exchange {
+    pub(crate) values: [u64; LANES],
+    pub(crate) predicate: LaneMask,
 }
 
 impl Warp {
@@ -119,8 +124,7 @@ impl Warp {
             live: 0,
             patience: PATIENCE,
             spinning: false,
-            exchange: [0; LANES],
-            exchange_predicate: 0,
+            exchange: Box::new(Exchange { values: [0; LANES], predicate: 0 }),
         }
     }
 
@@ -162,19 +166,22 @@ impl Warp {
         visits: &mut [Visits],
         instructions_left: &mut u64,
     ) -> WarpStop {
-        x.exchange = self.exchange;
-        x.exchange_predicate = self.exchange_predicate;
-        let stop = loop {
+        loop {
             if self.splits[self.current].state != State::Ready && !self.pick() {
-                break if self.live == 0 { WarpStop::Exited } else { WarpStop::Waiting };
+                return if self.live == 0 { WarpStop::Exited } else { WarpStop::Waiting };
+            }
+            if LISTEN && x.listener().is_some_and(|out| !out.ops.is_empty()) {
+                return WarpStop::Segment;
             }
             if let Some(stop) = self.run_split::<LISTEN>(x, kernel, barriers, visits, instructions_left) {
-                break stop;
+                return stop;
             }
-        };
-        self.exchange = x.exchange;
-        self.exchange_predicate = x.exchange_predicate;
-        stop
+        }
+    }
+
+    /// True if some split is ready.
+    pub(crate) fn can_run(&self) -> bool {
+        self.splits.iter().any(|s| s.state == State::Ready)
     }
 
     /// Points the execution context at a split's frame.
@@ -187,6 +194,7 @@ impl Warp {
         x.code = s.code;
         x.active = s.mask;
         x.live = self.live;
+        x.exchange = &raw mut *self.exchange;
     }
 
     /// Runs the current split until it parts, waits, arrives, exits or gives way. `None`: look for another split.
@@ -226,7 +234,7 @@ impl Warp {
                 // SAFETY: `pc` is below `b.end`, an index into this function's instructions.
                 let i = unsafe { code.insts.get_unchecked(pc as usize) };
                 let m = mask & (x.predicate(i.guard) ^ i.guard_flip);
-                let first_address = if LISTEN { x.sink.as_ref().map_or(0, |s| s.addresses.len()) } else { 0 };
+                let first_address = if LISTEN { x.listener().map_or(0, |out| out.addresses.len()) } else { 0 };
                 if m != 0 {
                     // SAFETY: the context points at this function's frame; see `OpFn`.
                     match unsafe { (i.run)(x, i, m) } {
@@ -246,9 +254,10 @@ impl Warp {
                 }
                 if LISTEN {
                     tell(x, code.first_pc + pc, m, first_address);
-                    if x.sink.as_ref().is_some_and(|s| s.addresses.len() > first_address) {
+                    if std::mem::take(&mut x.synchronised) {
+                        self.spinning = true;
                         self.save(current, block, pc + 1);
-                        return Some(WarpStop::Left);
+                        return Some(WarpStop::Segment);
                     }
                 }
                 pc += 1;
@@ -287,6 +296,10 @@ impl Warp {
                 return None;
             }
             pc = code.blocks[next as usize].first;
+            if LISTEN {
+                self.save(current, next, pc);
+                return Some(WarpStop::Segment);
+            }
             if next <= block {
                 let weight = if x.synchronised { SPIN_WEIGHT } else { 1 };
                 self.spinning |= x.synchronised;
@@ -789,7 +802,7 @@ fn function_at(kernel: &Kernel, address: u64) -> Option<u32> {
 
 /// Appends one operation to the listener's batch; one per address set if the access was split by memory.
 fn tell(x: &mut Exec<'_>, pc: u32, mask: LaneMask, first_address: usize) {
-    let Some(sink) = x.sink.as_deref_mut() else { return };
+    let Some(sink) = x.listener() else { return };
     let sets = sink.addresses.len();
     if first_address >= sets {
         sink.ops.push(WarpOp { pc, mask, addresses: WarpOp::NO_ADDRESSES });

@@ -55,7 +55,7 @@ unsafe fn gather32(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     // SAFETY: decoding gave a 32-bit slot.
     let values = unsafe { read_lanes::<u32>(x, i.a) };
     for l in (0..LANES).filter(|l| m >> l & 1 != 0) {
-        x.exchange[l] = u64::from(values[l]);
+        x.exchange().values[l] = u64::from(values[l]);
     }
     Flow::Next
 }
@@ -65,7 +65,7 @@ unsafe fn gather64(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     // SAFETY: decoding gave a 64-bit slot.
     let values = unsafe { read_lanes::<u64>(x, i.a) };
     for l in (0..LANES).filter(|l| m >> l & 1 != 0) {
-        x.exchange[l] = values[l];
+        x.exchange().values[l] = values[l];
     }
     Flow::Next
 }
@@ -73,7 +73,8 @@ unsafe fn gather64(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
 /// Puts predicate `r` into the exchange area.
 unsafe fn gather_predicate(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let bits = x.predicate(i.r) ^ i.aux;
-    x.exchange_predicate = x.exchange_predicate & !m | bits & m;
+    let exchange = x.exchange();
+    exchange.predicate = exchange.predicate & !m | bits & m;
     Flow::Next
 }
 
@@ -107,11 +108,12 @@ unsafe fn finish_shuffle(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     // SAFETY: decoding gave 32-bit slots.
     unsafe {
         let (b, c) = (read_lanes::<u32>(x, i.b), read_lanes::<u32>(x, i.c));
+        let values = x.exchange().values;
         let mut inside = 0;
         let results: [u32; LANES] = std::array::from_fn(|l| {
             let (from, ok) = source_lane(mode, l as u32, b[l], c[l]);
             inside |= u32::from(ok) << l;
-            x.exchange[from as usize] as u32
+            values[from as usize] as u32
         });
         write_lanes::<u32>(x, i.d, m, |l| results[l]);
         if i.q != 0 {
@@ -129,7 +131,7 @@ pub(crate) const BALLOT: i64 = 3;
 
 unsafe fn finish_vote(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let voters = members(x, i, m) & x.live;
-    let yes = x.exchange_predicate & voters;
+    let yes = x.exchange().predicate & voters;
     let all = |holds: bool| if holds { LaneMask::MAX } else { 0 };
     match i.imm >> CONTROL_BITS {
         ALL => x.set_predicate(i.p, m, all(yes == voters)),
@@ -144,7 +146,7 @@ unsafe fn finish_vote(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
 /// `match.any`: lanes with the same value. `match.all` (`imm` mode 1): the members if all agree, and a predicate.
 unsafe fn finish_match(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let here = members(x, i, m) & x.live;
-    let values = x.exchange;
+    let values = x.exchange().values;
     let same = |l: usize| {
         (0..LANES).filter(|&k| here >> k & 1 != 0 && values[k] == values[l]).fold(0, |bits, k| bits | 1 << k)
     };
@@ -167,9 +169,9 @@ unsafe fn finish_match(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
 /// `redux.sync`: the operation is `imm >> CONTROL_BITS`, an index into [`REDUCTIONS`].
 unsafe fn finish_reduction(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let here = members(x, i, m) & x.live;
+    let values = x.exchange().values;
     let reduce = REDUCTIONS[(i.imm >> CONTROL_BITS) as usize];
-    let result =
-        (0..LANES).filter(|l| here >> l & 1 != 0).map(|l| x.exchange[l] as u32).reduce(reduce).unwrap_or_default();
+    let result = (0..LANES).filter(|l| here >> l & 1 != 0).map(|l| values[l] as u32).reduce(reduce).unwrap_or_default();
     // SAFETY: decoding gave a 32-bit destination.
     unsafe { write_lanes::<u32>(x, i.d, m, |_| result) };
     Flow::Next

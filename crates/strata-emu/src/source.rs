@@ -1,0 +1,165 @@
+//! A launch under somebody else's control: the emulator as a source of warp operations.
+//!
+//! A timing model or a trace writer decides which CTA becomes resident when, and which warp runs next; the emulator executes
+//! and tells what happened. See [`WarpSource::advance`] for how far a warp runs each time.
+
+use crate::cta::Cta;
+use crate::exec::{Exec, TouchedRange};
+use crate::fault::Fault;
+use crate::launch::{LaunchState, add_visits, locate};
+use crate::warp::{Visits, WarpStop};
+use std::ptr::NonNull;
+use strata_core::{Counts, OpBatch, OpInfo, Stop, WarpId, WarpSource};
+
+/// A launch whose CTAs and warps are run on demand.
+pub struct Execution<'l> {
+    state: &'l LaunchState<'l>,
+    x: Exec<'l>,
+    // `x` points into this.
+    _touched: Box<[TouchedRange]>,
+    slots: Vec<Slot>,
+    visits: Vec<Visits>,
+    instructions_left: u64,
+    opened: Vec<WarpId>,
+    fault: Option<Box<Fault>>,
+}
+
+/// A place for a resident CTA.
+struct Slot {
+    cta: Cta,
+    /// Warps that wait at a CTA barrier.
+    waiting: Vec<bool>,
+}
+
+impl<'l> Execution<'l> {
+    pub(crate) fn new(state: &'l LaunchState<'l>) -> Self {
+        let mut touched = vec![TouchedRange::default(); state.kernel.memory_instructions as usize].into_boxed_slice();
+        let x = state.context(&mut touched);
+        Self {
+            state,
+            x,
+            _touched: touched,
+            slots: Vec::new(),
+            visits: vec![Visits::default(); state.kernel.visits.len()],
+            instructions_left: state.instruction_limit,
+            opened: Vec::new(),
+            fault: None,
+        }
+    }
+
+    /// The static instructions, indexed by [`strata_core::WarpOp::pc`].
+    pub fn instructions(&self) -> &[OpInfo] {
+        &self.state.kernel.infos
+    }
+
+    /// Basic blocks as ranges of program counters, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = std::ops::Range<u32>> + '_ {
+        self.state
+            .kernel
+            .functions
+            .iter()
+            .flat_map(|code| code.blocks.iter().map(|b| code.first_pc + b.first..code.first_pc + b.first + b.length))
+    }
+
+    /// CTAs of the grid.
+    pub fn ctas(&self) -> u64 {
+        self.state.grid.count()
+    }
+
+    /// Warps of a CTA.
+    pub fn warps_per_cta(&self) -> u32 {
+        self.state.warps_per_cta() as u32
+    }
+
+    /// Bytes of shared memory of a CTA.
+    pub fn shared_bytes(&self) -> u64 {
+        self.state.shared_bytes
+    }
+
+    /// Makes CTA `number` resident in `slot`, whose former CTA has exited. Warp `w` of it is [`Self::warp`]`(slot, w)`.
+    ///
+    /// # Panics
+    /// If `slot` is more than one beyond those used so far.
+    pub fn start_cta(&mut self, slot: u32, number: u64) {
+        let warps = self.state.warps_per_cta();
+        if slot as usize == self.slots.len() {
+            let cta = Cta::new(warps, self.state.shared_bytes);
+            self.slots.push(Slot { cta, waiting: vec![false; warps] });
+        }
+        let place = &mut self.slots[slot as usize];
+        place.cta.start(self.state.kernel, number, self.state.block.count());
+        place.waiting.fill(false);
+    }
+
+    /// The number of warp `w` of the CTA in `slot`.
+    pub fn warp(&self, slot: u32, w: u32) -> WarpId {
+        WarpId(slot * self.warps_per_cta() + w)
+    }
+
+    /// Warps that waited at a CTA barrier and can go on since the last call, appended to `out`.
+    pub fn take_opened(&mut self, out: &mut Vec<WarpId>) {
+        out.append(&mut self.opened);
+    }
+
+    /// What went wrong, after [`Stop::Failed`].
+    pub fn take_fault(&mut self) -> Option<Box<Fault>> {
+        self.fault.take()
+    }
+
+    /// What was executed so far.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts {
+            bytes_read: self.x.bytes_read,
+            bytes_written: self.x.bytes_written,
+            divisions_by_zero: self.x.divisions_by_zero,
+            ..Counts::default()
+        };
+        add_visits(self.state.kernel, &self.visits, &mut counts);
+        counts
+    }
+}
+
+impl WarpSource for Execution<'_> {
+    fn advance(&mut self, w: WarpId, out: &mut OpBatch) -> Stop {
+        let warps = self.state.warps_per_cta();
+        let (slot, warp) = (w.0 as usize / warps, w.0 as usize % warps);
+        let place = &mut self.slots[slot];
+        let x = &mut self.x;
+        x.shared = place.cta.shared.as_mut_ptr().cast();
+        x.cta = place.cta.number;
+        x.resident = slot as u32;
+        place.cta.select_warp(x, warp);
+        x.sink = Some(NonNull::from(&mut *out));
+        let cta = &mut place.cta;
+        let stop = cta.warps[warp].run::<true>(
+            x,
+            self.state.kernel,
+            &mut cta.barriers,
+            &mut self.visits,
+            &mut self.instructions_left,
+        );
+        x.sink = None;
+        let stop = match stop {
+            WarpStop::Exited => Stop::Exited,
+            WarpStop::Waiting => {
+                place.waiting[warp] = true;
+                Stop::Barrier
+            }
+            WarpStop::Segment | WarpStop::Yielded { .. } => return Stop::Ready,
+            WarpStop::Fault => {
+                self.fault = Some(Box::new(locate(self.state, x, cta, warp)));
+                return Stop::Failed;
+            }
+        };
+        // The last to wait, or to exit, opens the barrier.
+        if place.cta.open_barriers(x) {
+            for (k, waiting) in place.waiting.iter_mut().enumerate() {
+                if *waiting && place.cta.warps[k].can_run() {
+                    *waiting = false;
+                    self.opened.push(WarpId((slot * warps + k) as u32));
+                }
+            }
+        }
+        stop
+    }
+}
