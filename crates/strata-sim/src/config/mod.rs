@@ -1,0 +1,338 @@
+//! What a GPU is: every parameter of the machine, with its meaning.
+//!
+//! A configuration is data: presets live in `gpus/*.toml`, each value with its source; overrides are `key=value`. Nothing in
+//! the simulator holds a number of its own that describes hardware.
+
+use crate::time::Clock;
+use strata_core::Bytes;
+
+/// A whole GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuConfig {
+    /// Name of the preset.
+    pub name: String,
+    /// One line for people.
+    pub description: String,
+    /// Clock domains.
+    pub clock: Clocks,
+    /// Streaming multiprocessors.
+    pub sm: SmConfig,
+    /// Instruction latencies and intervals, and how PTX becomes machine instructions.
+    pub isa: IsaConfig,
+    /// First-level data cache and the path to it.
+    pub l1: L1Config,
+    /// Shared memory.
+    pub shared: SharedConfig,
+    /// Constant path.
+    pub constant: ConstantConfig,
+    /// Crossbar between SMs and L2 slices.
+    pub crossbar: CrossbarConfig,
+    /// Second-level cache.
+    pub l2: L2Config,
+    /// Device memory.
+    pub dram: DramConfig,
+    /// Kernel launches.
+    pub launch: LaunchTiming,
+    /// Host link.
+    pub host_link: LinkConfig,
+    /// Address translation; off unless enabled.
+    pub tlb: TlbConfig,
+    /// Energy per event.
+    pub energy: EnergyConfig,
+}
+
+/// Clock domains.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clocks {
+    /// SMs and L1.
+    pub core: Clock,
+    /// Crossbar.
+    pub interconnect: Clock,
+    /// L2 slices.
+    pub l2: Clock,
+    /// DRAM command clock.
+    pub dram: Clock,
+}
+
+/// Which warp a scheduler prefers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchedulerPolicy {
+    /// Stays with a warp until it stalls, then takes the oldest.
+    GreedyThenOldest,
+    /// Takes warps in turn.
+    LooseRoundRobin,
+}
+
+/// A streaming multiprocessor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SmConfig {
+    /// How many.
+    pub count: u32,
+    /// Resident threads.
+    pub threads: u32,
+    /// Resident warps.
+    pub warps: u32,
+    /// Resident CTAs.
+    pub ctas: u32,
+    /// 32-bit registers.
+    pub registers: u32,
+    /// Registers are allocated to a warp in multiples of this.
+    pub register_granularity: u32,
+    /// Warp schedulers; warps are dealt to them in turn.
+    pub schedulers: u32,
+    /// Instructions a scheduler can issue in a cycle.
+    pub issue_width: u32,
+    /// Which warp is preferred.
+    pub policy: SchedulerPolicy,
+    /// Memory instructions that can wait for the load/store unit.
+    pub memory_queue: u32,
+    /// Cycles between the end of a CTA and the start of the next in its place.
+    pub cta_start_cycles: u32,
+}
+
+/// How an instruction class behaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpTiming {
+    /// Cycles until a dependent instruction can issue.
+    pub latency: f64,
+    /// Cycles a warp instruction occupies its unit, per scheduler.
+    pub interval: f64,
+    /// Machine instructions issued for one PTX instruction; 0 means it is folded into another.
+    pub issues: f64,
+}
+
+/// Instruction timing and the machine view of PTX.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IsaConfig {
+    /// Rows by pattern, first match wins: opcode with modifiers (`add.s64`, `mul.lo.s32`, `ld.param`), then class names.
+    pub rows: Vec<(String, OpTiming)>,
+    /// Instructions ahead of the oldest unissued one that a load may be hoisted over.
+    pub hoist_window: u32,
+    /// Registers that hoisted loads may keep alive.
+    pub hoist_registers: u32,
+    /// Extra cycles until a branch's target issues.
+    pub branch_cycles: u32,
+}
+
+/// What a cache does with a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WritePolicy {
+    /// Writes go on; a line that is present is updated.
+    Through,
+    /// Writes stay until the line leaves.
+    Back,
+}
+
+/// The first-level data cache.
+#[derive(Clone, Debug, PartialEq)]
+pub struct L1Config {
+    /// Capacity.
+    pub size: Bytes,
+    /// Associativity.
+    pub ways: u32,
+    /// 32 B sectors (true) or whole lines (false).
+    pub sectored: bool,
+    /// Global loads use it; if false they go straight to L2 (Pascal's default).
+    pub global_loads: bool,
+    /// Cycles from issue to data for a hit.
+    pub latency: u32,
+    /// Cycles from issue until a miss (or a bypass) leaves the SM.
+    pub miss_latency: u32,
+    /// Bytes a hit delivers per cycle.
+    pub bytes_per_cycle: u32,
+    /// Line requests accepted per cycle.
+    pub requests_per_cycle: f64,
+    /// Outstanding lines.
+    pub mshrs: u32,
+    /// Requests that can wait for one outstanding line.
+    pub merges: u32,
+    /// A store to a line that is absent brings it in.
+    pub write_allocate: bool,
+    /// Emptied when a kernel begins.
+    pub flush_at_launch: bool,
+}
+
+/// Shared memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharedConfig {
+    /// Per SM.
+    pub size: Bytes,
+    /// The most a CTA can have.
+    pub per_cta: Bytes,
+    /// Allocation granularity.
+    pub granularity: Bytes,
+    /// Banks of 4 bytes.
+    pub banks: u32,
+    /// Cycles from issue to data without conflicts.
+    pub latency: u32,
+}
+
+/// The constant path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConstantConfig {
+    /// Cache per SM.
+    pub size: Bytes,
+    /// Associativity.
+    pub ways: u32,
+    /// Cycles for a hit.
+    pub latency: u32,
+}
+
+/// The crossbar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CrossbarConfig {
+    /// Interconnect cycles from SM to slice.
+    pub request_cycles: u32,
+    /// Interconnect cycles from slice to SM.
+    pub reply_cycles: u32,
+    /// Bytes per interconnect cycle out of an SM.
+    pub sm_out_bytes: u32,
+    /// Bytes per interconnect cycle into an SM.
+    pub sm_in_bytes: u32,
+    /// Bytes per interconnect cycle into and out of a slice.
+    pub slice_bytes: u32,
+    /// Bytes of a request or reply without data.
+    pub header_bytes: u32,
+}
+
+/// The second-level cache.
+#[derive(Clone, Debug, PartialEq)]
+pub struct L2Config {
+    /// Slices.
+    pub slices: u32,
+    /// Sets of a slice.
+    pub sets: u32,
+    /// Ways of a set.
+    pub ways: u32,
+    /// 32 B sectors (true) or whole lines (false).
+    pub sectored: bool,
+    /// Write policy.
+    pub write: WritePolicy,
+    /// L2 cycles from arrival to the data of a hit.
+    pub latency: u32,
+    /// L2 cycles an atomic takes longer.
+    pub atomic_cycles: u32,
+    /// Bytes a slice delivers per L2 cycle.
+    pub bytes_per_cycle: u32,
+    /// Outstanding lines of a slice.
+    pub mshrs: u32,
+    /// Dirty lines of a slice beyond this share of its ways are written back early; 1 turns it off.
+    pub eager_write_back: f64,
+    /// Bytes of consecutive addresses that stay in one slice.
+    pub interleave: Bytes,
+    /// Host-to-device copies leave their lines in L2.
+    pub copies_fill: bool,
+}
+
+/// Device memory. Timings are in command-clock cycles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DramConfig {
+    /// Capacity.
+    pub size: Bytes,
+    /// Channels.
+    pub channels: u32,
+    /// Bytes that one data-clock edge moves.
+    pub bus_bytes: u32,
+    /// Transfers of a burst; bus bytes times burst is one access (32 B).
+    pub burst: u32,
+    /// Data transfers per command-clock cycle.
+    pub data_rate: u32,
+    /// Bank groups.
+    pub bank_groups: u32,
+    /// Banks in all.
+    pub banks: u32,
+    /// Bytes of a row.
+    pub row: Bytes,
+    /// The gates.
+    pub timing: DramTiming,
+    /// Requests a channel can choose from.
+    pub queue: u32,
+    /// Writes waiting at which a channel turns to writing, and at which it turns back.
+    pub write_high: u32,
+    /// See `write_high`.
+    pub write_low: u32,
+    /// L2 cycles between L2 and the channel, one way in sum: controller, not DRAM proper.
+    pub controller_cycles: u32,
+}
+
+/// DRAM timing gates, command-clock cycles (names as in data sheets).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the data sheets; see docs/calibration.md")]
+pub struct DramTiming {
+    pub ccd: u32,
+    pub ccdl: u32,
+    pub rrd: u32,
+    pub rcd: u32,
+    pub ras: u32,
+    pub rp: u32,
+    pub rc: u32,
+    pub cl: u32,
+    pub wl: u32,
+    pub wr: u32,
+    pub cdlr: u32,
+    pub rtpl: u32,
+    /// Refresh interval; 0 turns refresh off.
+    pub refi: u32,
+    /// Refresh duration.
+    pub rfc: u32,
+}
+
+/// Kernel launches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaunchTiming {
+    /// Core cycles from the launch to the first instruction.
+    pub before: u32,
+    /// Core cycles from the last instruction to the end as the host sees it.
+    pub after: u32,
+    /// Core cycles between the starts of two CTAs.
+    pub cta_interval: f64,
+}
+
+/// A full-duplex link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkConfig {
+    /// Gigabytes (10^9) per second, each way.
+    pub gb_per_s: f64,
+    /// Latency in nanoseconds.
+    pub latency_ns: f64,
+    /// Bytes added to each packet.
+    pub header_bytes: u32,
+}
+
+/// Address translation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TlbConfig {
+    /// Off: every translation is free.
+    pub enabled: bool,
+    /// Bytes of a page.
+    pub page: Bytes,
+    /// Entries of the TLB of an SM.
+    pub l1_entries: u32,
+    /// Entries of the shared TLB.
+    pub l2_entries: u32,
+    /// Core cycles of a hit in the shared TLB.
+    pub l2_cycles: u32,
+    /// Core cycles of a walk.
+    pub walk_cycles: u32,
+}
+
+/// Energy per event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnergyConfig {
+    /// Picojoules per activation of a row.
+    pub dram_activate_pj: f64,
+    /// Picojoules per byte read or written in a column access.
+    pub dram_column_pj_per_byte: f64,
+    /// Picojoules per bit on the DRAM interface.
+    pub dram_io_pj_per_bit: f64,
+    /// Picojoules per bit on a link.
+    pub link_pj_per_bit: f64,
+    /// Picojoules per access of an L2 sector.
+    pub l2_access_pj: f64,
+    /// Picojoules per warp instruction.
+    pub instruction_pj: f64,
+    /// Watts of one SM that is switched on.
+    pub sm_leakage_w: f64,
+    /// Watts of everything else.
+    pub other_leakage_w: f64,
+}

@@ -1,0 +1,5 @@
+//! Event-driven timing of a GPU's memory system.
+
+pub mod config;
+pub mod queue;
+pub mod time;

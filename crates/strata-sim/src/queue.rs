@@ -1,0 +1,153 @@
+//! The event queue: everything that happens, in the order of (time, sequence).
+//!
+//! The near future is a ring of buckets, each a span of time; the far future is a heap. A bucket is sorted when it opens, so
+//! putting an event in costs an append, and taking one out costs its share of a sort of a handful. Events put in for the
+//! bucket that is open (a unit that acts again within the same span) are inserted in their place.
+
+use crate::time::Picos;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Span of a bucket, as a power of two of picoseconds: 1,024 ps is about one core cycle.
+const BUCKET_SHIFT: u32 = 10;
+/// Buckets of the ring: about four microseconds ahead.
+const BUCKETS: usize = 1 << 12;
+
+/// An event: what, and for whom. 16 bytes with its time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Entry<E> {
+    time: u64,
+    sequence: u32,
+    event: E,
+}
+
+/// Events of type `E`, ordered by time and then by the order in which they were put in.
+pub struct EventQueue<E> {
+    ring: Vec<Vec<Entry<E>>>,
+    /// The open bucket, latest first, so that the next event is taken from the end.
+    open: Vec<Entry<E>>,
+    /// Number of the open bucket since the beginning of time.
+    bucket: u64,
+    far: BinaryHeap<Reverse<Entry<E>>>,
+    in_ring: usize,
+    sequence: u32,
+    now: Picos,
+}
+
+impl<E: Copy + Ord> Default for EventQueue<E> {
+    fn default() -> Self {
+        Self {
+            ring: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            open: Vec::new(),
+            bucket: 0,
+            far: BinaryHeap::new(),
+            in_ring: 0,
+            sequence: 0,
+            now: Picos(0),
+        }
+    }
+}
+
+impl<E: Copy + Ord> EventQueue<E> {
+    /// The time of the event taken last.
+    pub fn now(&self) -> Picos {
+        self.now
+    }
+
+    /// True if nothing is left to happen.
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.in_ring == 0 && self.far.is_empty()
+    }
+
+    /// Puts an event in; a time before now means now.
+    #[inline]
+    pub fn push(&mut self, time: Picos, event: E) {
+        let time = time.0.max(self.now.0);
+        let entry = Entry { time, sequence: self.sequence, event };
+        self.sequence = self.sequence.wrapping_add(1);
+        let bucket = time >> BUCKET_SHIFT;
+        if bucket <= self.bucket {
+            // Latest first: behind everything that comes later, before its equals, which were put in earlier.
+            let at = self.open.partition_point(|e| e.time > time);
+            self.open.insert(at, entry);
+        } else if bucket - self.bucket < BUCKETS as u64 {
+            self.ring[bucket as usize % BUCKETS].push(entry);
+            self.in_ring += 1;
+        } else {
+            self.far.push(Reverse(entry));
+        }
+    }
+
+    /// Takes the next event.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Picos, E)> {
+        if self.open.is_empty() && !self.open_next() {
+            return None;
+        }
+        let entry = self.open.pop()?;
+        self.now = Picos(entry.time);
+        Some((self.now, entry.event))
+    }
+
+    /// Opens the next bucket that holds anything.
+    fn open_next(&mut self) -> bool {
+        if self.in_ring == 0 {
+            let Some(Reverse(first)) = self.far.peek() else { return false };
+            self.bucket = first.time >> BUCKET_SHIFT;
+        } else {
+            loop {
+                self.bucket += 1;
+                // What was too far away may be near now.
+                if !self.ring[self.bucket as usize % BUCKETS].is_empty() || self.far_is_due() {
+                    break;
+                }
+            }
+        }
+        let place = self.bucket as usize % BUCKETS;
+        self.in_ring -= self.ring[place].len();
+        // The emptied bucket keeps the memory that the open one had.
+        std::mem::swap(&mut self.open, &mut self.ring[place]);
+        while self.far_is_due() {
+            self.open.extend(self.far.pop().map(|r| r.0));
+        }
+        self.open.sort_unstable_by_key(|e| Reverse((e.time, e.sequence)));
+        true
+    }
+
+    fn far_is_due(&self) -> bool {
+        self.far.peek().is_some_and(|Reverse(e)| e.time >> BUCKET_SHIFT <= self.bucket)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against the obvious implementation: a stable sort of what is left.
+        #[test]
+        fn order_is_time_then_sequence(steps in proptest::collection::vec((any::<bool>(), 0u64..1 << 24), 1..400)) {
+            let mut queue = EventQueue::default();
+            let mut plain: Vec<(u64, u32)> = Vec::new();
+            let mut next = 0u32;
+            for (take, delay) in steps {
+                if take {
+                    let expected = plain.iter().enumerate().min_by_key(|(_, e)| **e).map(|(k, _)| k);
+                    let got = queue.pop();
+                    prop_assert_eq!(got.map(|(t, e)| (t.0, e)), expected.map(|k| plain.remove(k)));
+                } else {
+                    let time = queue.now().0 + delay;
+                    queue.push(Picos(time), next);
+                    plain.push((time, next));
+                    next += 1;
+                }
+            }
+            while let Some((t, e)) = queue.pop() {
+                let k = plain.iter().enumerate().min_by_key(|(_, e)| **e).map(|(k, _)| k).unwrap();
+                prop_assert_eq!((t.0, e), plain.remove(k));
+            }
+            prop_assert!(plain.is_empty());
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Time: integer picoseconds, and clocks that divide it into edges.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+/// A point in simulated time, or a span of it, in picoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct Picos(pub u64);
+
+impl Picos {
+    /// Later than everything that happens.
+    pub const NEVER: Self = Self(u64::MAX);
+}
+
+impl Add for Picos {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Picos {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Picos {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl fmt::Display for Picos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ps", self.0)
+    }
+}
+
+/// A number of edges of some clock.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct Cycles(pub u64);
+
+impl Add for Cycles {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+/// A clock. Edge `n` is at `ceil(n * 10^9 / kHz)` picoseconds: computed, never accumulated, so that clocks do not drift.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Clock {
+    khz: u64,
+}
+
+impl Clock {
+    /// A clock of that many kilohertz (at least 1).
+    pub const fn from_khz(khz: u64) -> Self {
+        Self { khz: if khz == 0 { 1 } else { khz } }
+    }
+
+    /// Its frequency in kilohertz.
+    pub const fn khz(self) -> u64 {
+        self.khz
+    }
+
+    /// When edge `n` is.
+    pub const fn edge(self, n: Cycles) -> Picos {
+        // 64 bits hold 18 billion edges; beyond that the slow way is exact too.
+        match n.0.checked_mul(1_000_000_000) {
+            Some(product) => Picos(product.div_ceil(self.khz)),
+            None => Picos((n.0 as u128 * 1_000_000_000).div_ceil(self.khz as u128) as u64),
+        }
+    }
+
+    /// The first edge at or after `t`.
+    pub const fn next(self, t: Picos) -> Cycles {
+        let passed = self.passed(t);
+        if self.edge(passed).0 == t.0 { passed } else { Cycles(passed.0 + 1) }
+    }
+
+    /// The last edge at or before `t`: how many cycles have passed.
+    pub const fn passed(self, t: Picos) -> Cycles {
+        let n = match t.0.checked_mul(self.khz) {
+            Some(product) => product / 1_000_000_000,
+            None => (t.0 as u128 * self.khz as u128 / 1_000_000_000) as u64,
+        };
+        // Edges are rounded up, so the quotient may name an edge that is still to come, never one too early.
+        Cycles(n)
+    }
+
+    /// The span of `n` cycles, rounded up.
+    pub const fn span(self, n: Cycles) -> Picos {
+        self.edge(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn edges_do_not_drift() {
+        let c = Clock::from_khz(3_000_000);
+        assert_eq!(c.edge(Cycles(1)), Picos(334));
+        assert_eq!(c.edge(Cycles(3)), Picos(1000));
+        assert_eq!(c.edge(Cycles(3_000_000_000)), Picos(1_000_000_000_000));
+    }
+
+    proptest! {
+        #[test]
+        fn edges_and_times_agree(khz in 1u64..10_000_000, n in 0u64..1 << 40) {
+            let c = Clock::from_khz(khz);
+            let t = c.edge(Cycles(n));
+            prop_assert_eq!(c.next(t), Cycles(n));
+            prop_assert_eq!(c.passed(t), Cycles(n));
+            prop_assert_eq!(c.next(Picos(t.0 + 1)), Cycles(n + 1));
+        }
+    }
+}
