@@ -27,5 +27,5 @@ pub mod stats;
 
 pub use addr::{Addr, Bytes, Dim3, LINE_BYTES, LineAddr, SECTOR_BYTES};
 pub use count::Counts;
-pub use op::{Access, LANES, LaneMask, OpBatch, OpClass, OpInfo, Space, Stop, WarpId, WarpOp, WarpSource};
+pub use op::{Access, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Space, Stop, WarpId, WarpOp, WarpSource};
 pub use stats::Stats;

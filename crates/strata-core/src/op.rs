@@ -170,6 +170,8 @@ pub struct OpInfo {
     pub src: ArrayVec<u32, 12>,
     /// Line of the PTX file.
     pub line: u32,
+    /// The instruction as written, without operands: `add.s64`.
+    pub name: Box<str>,
 }
 
 /// One executed warp instruction.
@@ -242,4 +244,19 @@ pub trait WarpSource {
     /// segment when its first operation can issue sees global effects in issue order, segment by segment, and is free to
     /// issue the operations of one segment in the order an assembler would have chosen.
     fn advance(&mut self, w: WarpId, out: &mut OpBatch) -> Stop;
+}
+
+/// A launch whose CTAs and warps are run on demand: what a timing model drives.
+pub trait GridSource: WarpSource {
+    /// The static instructions, indexed by [`WarpOp::pc`].
+    fn instructions(&self) -> &[OpInfo];
+    /// CTAs of the grid.
+    fn ctas(&self) -> u64;
+    /// Warps of a CTA.
+    fn warps_per_cta(&self) -> u32;
+    /// Makes CTA `number` resident in `slot`, whose former CTA has exited; slots are used densely from 0. Its warp `w`
+    /// is then warp `slot * warps_per_cta + w`.
+    fn start_cta(&mut self, slot: u32, number: u64);
+    /// Warps that waited at a CTA barrier and can go on since the last call, appended to `out`.
+    fn take_opened(&mut self, out: &mut Vec<WarpId>);
 }

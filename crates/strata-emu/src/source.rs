@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::launch::{LaunchState, add_visits, locate};
 use crate::warp::{Visits, WarpStop};
 use std::ptr::NonNull;
-use strata_core::{Counts, OpBatch, OpInfo, Stop, WarpId, WarpSource};
+use strata_core::{Counts, GridSource, OpBatch, OpInfo, Stop, WarpId, WarpSource};
 
 /// A launch whose CTAs and warps are run on demand.
 pub struct Execution<'l> {
@@ -47,58 +47,14 @@ impl<'l> Execution<'l> {
         }
     }
 
-    /// The static instructions, indexed by [`strata_core::WarpOp::pc`].
-    pub fn instructions(&self) -> &[OpInfo] {
-        &self.state.kernel.infos
-    }
-
-    /// Basic blocks as ranges of program counters, in order.
-    pub fn blocks(&self) -> impl Iterator<Item = std::ops::Range<u32>> + '_ {
-        self.state
-            .kernel
-            .functions
-            .iter()
-            .flat_map(|code| code.blocks.iter().map(|b| code.first_pc + b.first..code.first_pc + b.first + b.length))
-    }
-
-    /// CTAs of the grid.
-    pub fn ctas(&self) -> u64 {
-        self.state.grid.count()
-    }
-
-    /// Warps of a CTA.
-    pub fn warps_per_cta(&self) -> u32 {
-        self.state.warps_per_cta() as u32
-    }
-
     /// Bytes of shared memory of a CTA.
     pub fn shared_bytes(&self) -> u64 {
         self.state.shared_bytes
     }
 
-    /// Makes CTA `number` resident in `slot`, whose former CTA has exited. Warp `w` of it is [`Self::warp`]`(slot, w)`.
-    ///
-    /// # Panics
-    /// If `slot` is more than one beyond those used so far.
-    pub fn start_cta(&mut self, slot: u32, number: u64) {
-        let warps = self.state.warps_per_cta();
-        if slot as usize == self.slots.len() {
-            let cta = Cta::new(warps, self.state.shared_bytes);
-            self.slots.push(Slot { cta, waiting: vec![false; warps] });
-        }
-        let place = &mut self.slots[slot as usize];
-        place.cta.start(self.state.kernel, number, self.state.block.count());
-        place.waiting.fill(false);
-    }
-
     /// The number of warp `w` of the CTA in `slot`.
     pub fn warp(&self, slot: u32, w: u32) -> WarpId {
         WarpId(slot * self.warps_per_cta() + w)
-    }
-
-    /// Warps that waited at a CTA barrier and can go on since the last call, appended to `out`.
-    pub fn take_opened(&mut self, out: &mut Vec<WarpId>) {
-        out.append(&mut self.opened);
     }
 
     /// What went wrong, after [`Stop::Failed`].
@@ -161,5 +117,34 @@ impl WarpSource for Execution<'_> {
             }
         }
         stop
+    }
+}
+
+impl GridSource for Execution<'_> {
+    fn instructions(&self) -> &[OpInfo] {
+        &self.state.kernel.infos
+    }
+
+    fn ctas(&self) -> u64 {
+        self.state.grid.count()
+    }
+
+    fn warps_per_cta(&self) -> u32 {
+        self.state.warps_per_cta() as u32
+    }
+
+    fn start_cta(&mut self, slot: u32, number: u64) {
+        let warps = self.state.warps_per_cta();
+        if slot as usize == self.slots.len() {
+            let cta = Cta::new(warps, self.state.shared_bytes);
+            self.slots.push(Slot { cta, waiting: vec![false; warps] });
+        }
+        let place = &mut self.slots[slot as usize];
+        place.cta.start(self.state.kernel, number, self.state.block.count());
+        place.waiting.fill(false);
+    }
+
+    fn take_opened(&mut self, out: &mut Vec<WarpId>) {
+        out.append(&mut self.opened);
     }
 }

@@ -1,7 +1,7 @@
 //! A launch driven from outside gives the same bytes and counts as one that runs by itself, and tells everything it does.
 
 use std::collections::BTreeSet;
-use strata_core::{Access, Addr, Bytes, Counts, Dim3, OpBatch, OpClass, Space, Stop, WarpOp, WarpSource};
+use strata_core::{Access, Addr, Bytes, Counts, Dim3, GridSource, OpBatch, OpClass, Space, Stop, WarpOp, WarpSource};
 use strata_emu::{Capacity, Execution, LaunchConfig, Memory, Output, Program};
 
 /// Each block reverses its 64 values through shared memory, doubles the odd ones and counts them.

@@ -17,6 +17,7 @@ pub(super) fn info(function: &Function, i: &Instruction, line: u32) -> OpInfo {
         dst: Default::default(),
         src: Default::default(),
         line,
+        name: i.to_string().into_boxed_str(),
     };
     let real = |r: strata_ptx::ast::RegId| (r.0 as usize) < function.registers.len();
     i.each_written(|r| {
