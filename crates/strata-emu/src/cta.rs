@@ -177,7 +177,7 @@ impl Cta {
                 if self.warps[w].live == 0 {
                     continue;
                 }
-                self.select_warp(x, w);
+                Self::select_warp(x, w);
                 match self.warps[w].run::<false>(x, kernel, &mut self.barriers, visits, instructions_left) {
                     WarpStop::Fault => return CtaStop::Fault { warp: w },
                     WarpStop::Waiting => {}
@@ -208,7 +208,7 @@ impl Cta {
     }
 
     /// Points the context at a warp.
-    pub(crate) fn select_warp(&self, x: &mut Exec<'_>, w: usize) {
+    fn select_warp(x: &mut Exec<'_>, w: usize) {
         x.warp = w as u32;
         x.local = x.launch.local_of(x.resident, w as u32);
     }
@@ -220,7 +220,7 @@ impl Cta {
         while let Some((id, trues, threads)) = self.barriers.take_complete(&live) {
             opened = true;
             for w in 0..self.warps.len() {
-                self.select_warp(x, w);
+                Self::select_warp(x, w);
                 self.warps[w].open(x, id, trues, threads);
             }
         }

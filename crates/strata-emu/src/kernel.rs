@@ -147,6 +147,7 @@ pub(crate) enum Exit {
         other: u32,
     },
     /// Out of the kernel; lanes that fail the test go on.
+    #[allow(clippy::enum_variant_names, reason = "the instruction's name")]
     Exit {
         test: Test,
         other: u32,

@@ -433,12 +433,11 @@ pub(crate) fn locate(state: &LaunchState<'_>, x: &mut Exec<'_>, cta: &Cta, warp:
     let kernel = state.kernel;
     let cause = x.cause.take().map_or(Cause::Unsupported { what: "unknown fault".into() }, |c| *c);
     let w = &cta.warps[warp];
-    let (code, pc, mask) = match cause {
-        Cause::BarrierDeadlock { .. } => w.waiting().next().map_or((0, 0, 0), |(_, code, pc, mask)| (code, pc, mask)),
-        _ => {
-            let split = &w.splits[w.current];
-            (split.code, split.pc, split.mask)
-        }
+    let (code, pc, mask) = if matches!(cause, Cause::BarrierDeadlock { .. }) {
+        w.waiting().next().map_or((0, 0, 0), |(_, code, pc, mask)| (code, pc, mask))
+    } else {
+        let split = &w.splits[w.current];
+        (split.code, split.pc, split.mask)
     };
     let lane = cause.lane().unwrap_or(mask.trailing_zeros() % LANES as u32);
     let code = &kernel.functions[code as usize];

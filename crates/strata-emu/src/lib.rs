@@ -46,6 +46,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![allow(
+    clippy::inline_always,
+    reason = "a lane loop becomes vector code only inside the function that has the CPU's features: nothing on its way may stay a call"
+)]
+#![allow(
+    clippy::cast_ptr_alignment,
+    reason = "register slots are aligned by layout; device addresses are checked against the width of the access first"
+)]
+#![allow(
+    clippy::needless_range_loop,
+    reason = "a lane is an index into several arrays and masks at once, and these loops are written to be vectorised"
+)]
+#![allow(clippy::struct_excessive_bools, reason = "instructions and printf formats are sets of independent switches")]
+
 mod cta;
 mod decode;
 mod exec;

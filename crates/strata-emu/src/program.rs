@@ -98,6 +98,7 @@ impl Program {
     }
 
     /// Uses plain code even where the CPU has vector units; both give the same bytes.
+    #[must_use]
     pub fn without_vector_units(mut self) -> Self {
         self.vector = false;
         self

@@ -307,7 +307,7 @@ impl Warp {
                 self.patience = self.patience.saturating_sub(weight);
                 if self.patience == 0 {
                     self.save(current, next, pc);
-                    return self.give_way();
+                    return Some(self.give_way());
                 }
             }
             block = next;
@@ -338,7 +338,7 @@ impl Warp {
     }
 
     /// The current split has run long enough.
-    fn give_way(&mut self) -> Option<WarpStop> {
+    fn give_way(&mut self) -> WarpStop {
         let spinning = std::mem::take(&mut self.spinning);
         self.patience = PATIENCE;
         let n = self.splits.len();
@@ -348,7 +348,7 @@ impl Warp {
         } else if spinning {
             self.let_go();
         }
-        Some(WarpStop::Yielded { spinning })
+        WarpStop::Yielded { spinning }
     }
 
     /// Lets lanes that wait for a meeting go on without the others.

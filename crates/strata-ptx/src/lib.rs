@@ -23,7 +23,6 @@ mod lexer;
 mod parser;
 mod print;
 mod source;
-mod suggest;
 pub mod words;
 
 pub use diagnostic::{Diagnostic, Severity, render};

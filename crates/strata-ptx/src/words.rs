@@ -104,7 +104,7 @@ vocabulary! {
         CommitGroup = "commit_group", WaitGroup = "wait_group", WaitAll = "wait_all", Mbarrier = "mbarrier",
         Proxy = "proxy", Alias = "alias", Tensormap = "tensormap", Generic = "generic",
         // Video instructions.
-        Bx = "b0", By = "b1x", H0 = "h0", H1 = "h1", Shr7 = "shr7", Shr15 = "shr15", Po = "po",
+        Bx = "b0", H0 = "h0", H1 = "h1", Shr7 = "shr7", Shr15 = "shr15", Po = "po",
         // Tensors, textures, surfaces, asynchronous copies and other forms that only parse.
         MbarrierCompleteTxBytes = "mbarrier::complete_tx::bytes", Bulk = "bulk",
         L2EvictUnchanged = "L2::evict_unchanged", Fractional = "fractional", Range = "range", Cvt = "cvt",

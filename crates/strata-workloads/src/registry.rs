@@ -1,6 +1,7 @@
 //! The list of programs, and how they are found.
 
 use crate::{Workload, programs};
+use strata_core::nearest::nearest;
 
 /// Every program, in the order they are listed.
 pub fn all() -> &'static [&'static dyn Workload] {
@@ -25,28 +26,9 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, UnknownWorkload> {
     };
     let found = all().iter().find(|w| names(w).any(|n| n.eq_ignore_ascii_case(name)));
     found.copied().ok_or_else(|| {
-        let asked = name.to_lowercase();
-        let closest = all().iter().flat_map(names).map(|n| (edit_distance(&asked, &n.to_lowercase()), n)).min();
-        // Further than a third of the word is another word.
-        let nearest = closest.filter(|(distance, n)| distance * 3 <= n.len().max(3)).map(|(_, n)| n);
+        let nearest = nearest(name, all().iter().flat_map(names));
         UnknownWorkload { name: name.to_owned(), nearest }
     })
-}
-
-/// Insertions, deletions and replacements that turn `a` into `b`.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -109,12 +91,5 @@ mod tests {
         {
             assert_eq!(find(alias).map(|w| w.info().name).ok(), Some(name));
         }
-    }
-
-    #[test]
-    fn edit_distances() {
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
-        assert_eq!(edit_distance("", "abc"), 3);
-        assert_eq!(edit_distance("abc", "abc"), 0);
     }
 }

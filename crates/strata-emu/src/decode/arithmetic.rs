@@ -347,21 +347,21 @@ impl Decoder<'_> {
                 by_word!(ty, T => plain(|x, i, m| unsafe { with_carry::<T>(x, i, m, |a, b, c, _| a.mad_lo_cc(b, c)) }))
             }
             (O::Madc, false) => {
-                by_word!(ty, T => plain(|x, i, m| unsafe { with_carry::<T>(x, i, m, |a, b, c, f| a.madc_lo_cc(b, c, f)) }))
+                by_word!(ty, T => plain(|x, i, m| unsafe { with_carry::<T>(x, i, m, Carry::madc_lo_cc) }))
             }
             (O::Mad, true) if ty.is_signed() => match ty {
                 Type::S32 => plain(|x, i, m| unsafe { with_carry::<i32>(x, i, m, |a, b, c, _| a.mad_hi_cc(b, c)) }),
                 _ => plain(|x, i, m| unsafe { with_carry::<i64>(x, i, m, |a, b, c, _| a.mad_hi_cc(b, c)) }),
             },
             (O::Madc, true) if ty.is_signed() => match ty {
-                Type::S32 => plain(|x, i, m| unsafe { with_carry::<i32>(x, i, m, |a, b, c, f| a.madc_hi_cc(b, c, f)) }),
-                _ => plain(|x, i, m| unsafe { with_carry::<i64>(x, i, m, |a, b, c, f| a.madc_hi_cc(b, c, f)) }),
+                Type::S32 => plain(|x, i, m| unsafe { with_carry::<i32>(x, i, m, Carry::madc_hi_cc) }),
+                _ => plain(|x, i, m| unsafe { with_carry::<i64>(x, i, m, Carry::madc_hi_cc) }),
             },
             (O::Mad, true) => {
                 by_word!(ty, T => plain(|x, i, m| unsafe { with_carry::<T>(x, i, m, |a, b, c, _| a.mad_hi_cc(b, c)) }))
             }
             (O::Madc, true) => {
-                by_word!(ty, T => plain(|x, i, m| unsafe { with_carry::<T>(x, i, m, |a, b, c, f| a.madc_hi_cc(b, c, f)) }))
+                by_word!(ty, T => plain(|x, i, m| unsafe { with_carry::<T>(x, i, m, Carry::madc_hi_cc) }))
             }
             _ => return Err("no carry for this operation".into()),
         };
@@ -501,10 +501,10 @@ impl Decoder<'_> {
     fn compare_half(&mut self, i: &Instruction, ty: Type, word: Word) -> Decoded<Inst> {
         let op = float_compare(word).ok_or("not a comparison of floats")?;
         let run: OpFn = match ty {
-            Type::F16 => plain(|x, i, m| compare_halves::<F16, false>(x, i, m)),
-            Type::F16x2 => plain(|x, i, m| compare_halves::<F16, true>(x, i, m)),
-            Type::Bf16 => plain(|x, i, m| compare_halves::<Bf16, false>(x, i, m)),
-            _ => plain(|x, i, m| compare_halves::<Bf16, true>(x, i, m)),
+            Type::F16 => plain(compare_halves::<F16, false>),
+            Type::F16x2 => plain(compare_halves::<F16, true>),
+            Type::Bf16 => plain(compare_halves::<Bf16, false>),
+            _ => plain(compare_halves::<Bf16, true>),
         };
         let mut decoded = self.compare_operands(i, ty, run)?;
         decoded.imm |= (op as i64) << COMPARE_SHIFT;

@@ -1,6 +1,7 @@
 //! What an instruction is, for whoever counts or times it.
 
 use super::memory::synchronises;
+use arrayvec::ArrayVec;
 use strata_core::{Access, OpClass, OpInfo, Space};
 use strata_ptx::ast::{Function, Instruction, Opcode as O, Operand, StateSpace, Type, Word};
 
@@ -14,8 +15,8 @@ pub(super) fn info(function: &Function, i: &Instruction, line: u32) -> OpInfo {
         width,
         bypass_l1: synchronises(i) || i.has(Word::Cg),
         read_only: i.has(Word::Nc),
-        dst: Default::default(),
-        src: Default::default(),
+        dst: ArrayVec::default(),
+        src: ArrayVec::default(),
         line,
         name: i.to_string().into_boxed_str(),
     };

@@ -156,10 +156,10 @@ impl Decoder<'_> {
         }
         let place = self.address(address)?;
         if ty == Type::B128 {
-            return self.access128(i, d, place, true);
+            return self.access128(i, d, &place, true);
         }
         let wide = self.wide_data(&items, ty);
-        let mut decoded = self.placed(i, place, wide, ty, true)?;
+        let mut decoded = self.placed(i, &place, wide, ty, true)?;
         let result = if wide { Type::B64 } else { Type::B32 };
         let mut slots = [Slot::register(self.frame.scratch); 4];
         for (slot, item) in slots.iter_mut().zip(&items) {
@@ -180,10 +180,10 @@ impl Decoder<'_> {
         }
         let place = self.address(address)?;
         if ty == Type::B128 {
-            return self.access128(i, data, place, false);
+            return self.access128(i, data, &place, false);
         }
         let wide = self.wide_data(&items, ty);
-        let mut decoded = self.placed(i, place, wide, ty, false)?;
+        let mut decoded = self.placed(i, &place, wide, ty, false)?;
         let source = if wide { Type::B64 } else { Type::B32 };
         let mut slots = [Slot::default(); 4];
         for (slot, item) in slots.iter_mut().zip(&items) {
@@ -201,7 +201,7 @@ impl Decoder<'_> {
     }
 
     /// An access at an address: the code for its space, element and register width.
-    fn placed(&mut self, i: &Instruction, place: Address, wide: bool, ty: Type, loads: bool) -> Decoded<Inst> {
+    fn placed(&mut self, i: &Instruction, place: &Address, wide: bool, ty: Type, loads: bool) -> Decoded<Inst> {
         let v = self.vector;
         let space = Self::space(i);
         let run: OpFn = match (loads, space, place.wide) {
@@ -222,7 +222,7 @@ impl Decoder<'_> {
             _ => return Err("the space cannot be written".into()),
         };
         let mut decoded = inst(run);
-        self.place(&mut decoded, &place);
+        self.place(&mut decoded, place);
         decoded.r = u16::from(synchronises(i));
         Ok(decoded)
     }
@@ -235,7 +235,7 @@ impl Decoder<'_> {
     }
 
     /// A 128-bit register is two 64-bit elements.
-    fn access128(&mut self, i: &Instruction, data: &Operand, place: Address, loads: bool) -> Decoded<Inst> {
+    fn access128(&mut self, i: &Instruction, data: &Operand, place: &Address, loads: bool) -> Decoded<Inst> {
         let whole = if loads { self.destination(data, Type::B128)? } else { self.source(data, Type::B128)? };
         let mut decoded = self.placed(i, place, true, Type::B64, loads)?;
         decoded.d = whole;

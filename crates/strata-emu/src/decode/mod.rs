@@ -4,6 +4,11 @@
 //! [`Inst`], so that program counters, lines and statistics agree; what cannot be executed becomes an entry in
 //! [`Kernel::unsupported`], and the launch is refused with all of them.
 
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "the unsafe blocks here are the bodies of closures that become an `OpFn`: its caller upholds its contract"
+)]
+
 mod arithmetic;
 mod class;
 mod control;

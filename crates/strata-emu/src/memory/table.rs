@@ -56,7 +56,7 @@ pub enum Nearest {
     },
 }
 
-/// Reads as the end of a sentence: `; 4 bytes past the end of \`a\` (400 B at 0x…)`.
+/// Reads as the end of a sentence: "; 4 bytes past the end of 'a' (400 B at 0x…)".
 impl fmt::Display for Nearest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -127,6 +127,9 @@ impl Arena {
         self.range.end - self.next + self.holes.values().sum::<u64>()
     }
 }
+
+/// Farther than this from any allocation, an address is a wild pointer rather than an index too large.
+const NEAR: u64 = 1 << 32;
 
 /// All allocations of a device.
 pub(super) struct Table {
@@ -202,8 +205,6 @@ impl Table {
         {
             return Nearest::Freed { was: r.clone(), offset: addr.0 - r.start.0 };
         }
-        // Farther than this from any allocation, an address is a wild pointer rather than an index too large.
-        const NEAR: u64 = 1 << 32;
         if let Some((_, r)) = self.live.range(..=addr.0).next_back() {
             let past = addr.0 - r.start.0 - r.size.0.min(addr.0 - r.start.0);
             if past < NEAR {

@@ -245,7 +245,7 @@ impl Specification {
             out.extend(field);
             out.extend(std::iter::repeat_n(b' ', missing));
         } else if self.zero && !text {
-            let digits = field.iter().position(|b| b.is_ascii_alphanumeric()).unwrap_or(0);
+            let digits = field.iter().position(u8::is_ascii_alphanumeric).unwrap_or(0);
             out.extend(&field[..digits]);
             out.extend(std::iter::repeat_n(b'0', missing));
             out.extend(&field[digits..]);

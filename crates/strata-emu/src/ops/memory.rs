@@ -362,8 +362,8 @@ unsafe fn load_flat<const SPACE: u8, E: Element<D>, D: Lane>(
         x.bytes_read += width * u64::from(m.count_ones());
     }
     report(x, space_of(SPACE), m, &addr);
-    // SAFETY (both calls): passed on to the caller of an `OpFn`.
     if m.count_ones() < FEW_LANES {
+        // SAFETY: passed on to the caller of an `OpFn`.
         return unsafe { load_few::<SPACE, E, D>(x, i, m, &addr) };
     }
     if m != LaneMask::MAX {
@@ -371,6 +371,7 @@ unsafe fn load_flat<const SPACE: u8, E: Element<D>, D: Lane>(
     }
     let Some(base) = origin_of_all::<SPACE>(x, i, &addr, width) else {
         // Lanes in different allocations, or one of them wrong.
+        // SAFETY: passed on to the caller of an `OpFn`.
         return unsafe { load_few::<SPACE, E, D>(x, i, m, &addr) };
     };
     for k in 0..elements {

@@ -6,7 +6,7 @@ use super::{DEEPEST, Parser, Result};
 use crate::ast::{Function, Linkage, List, Operand, RegId, SourceLine, Span, StateSpace, Symbol, Type, Variable};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
-use crate::suggest::nearest;
+use strata_core::nearest::nearest;
 
 /// Parameters or returns, each with the register it is if it is one.
 #[derive(Default)]

@@ -7,11 +7,11 @@ use crate::check;
 use crate::diagnostic::Diagnostic;
 use crate::isa::{Form, Mismatch, forms_of, matching, mismatch};
 use crate::lexer::Kind;
-use crate::suggest::nearest;
 use crate::words::{Opcode, Word};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 use std::rc::Rc;
+use strata_core::nearest::nearest;
 
 /// An opcode with its modifiers, understood once per file.
 pub(super) struct Spelling {

@@ -4,7 +4,7 @@ use super::{Parser, Result};
 use crate::ast::{Function, Linkage, StateSpace, Symbol};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
-use crate::suggest::nearest;
+use strata_core::nearest::nearest;
 
 /// Directives that open a statement at module scope.
 const OPENERS: &[&str] = &[

@@ -5,8 +5,8 @@ use super::{MOST_SUGGESTIONS, Parser, Reported, Result};
 use crate::ast::{Base, Immediate, Operand, RegId, Span};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
-use crate::suggest::nearest;
 use crate::words::{Special, Word};
+use strata_core::nearest::nearest;
 
 impl<'a> Parser<'a> {
     /// One operand, as its syntax has it; the instruction table judges it later.
