@@ -1,5 +1,6 @@
 //! What a decoded instruction is, and what it sees when it runs.
 
+use crate::check::Checker;
 use crate::fault::Cause;
 use crate::launch::LaunchState;
 use crate::warp::Exchange;
@@ -130,6 +131,8 @@ pub(crate) struct Exec<'l> {
     pub(crate) divisions_by_zero: u64,
     /// Where operations and addresses go if somebody listens: the batch of the call of `advance` that is under way.
     pub(crate) sink: Option<NonNull<OpBatch>>,
+    /// Looks at accesses to shared and local memory; only in checked launches.
+    pub(crate) checker: Option<Box<Checker>>,
     /// What went wrong, set before `Flow::Fault`.
     pub(crate) cause: Option<Box<Cause>>,
     /// The launch.

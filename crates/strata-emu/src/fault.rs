@@ -30,6 +30,19 @@ pub enum Cause {
         /// Bytes of the access.
         width: u32,
     },
+    /// A read of shared or local memory that nothing has written. Only checked launches find it, and as a warning.
+    Uninitialised {
+        /// The lane.
+        lane: u32,
+        /// What was accessed.
+        space: Space,
+        /// Offset of the access.
+        address: Addr,
+        /// Bytes of the access.
+        width: u32,
+        /// Offset of the first byte that was not written.
+        unwritten: u64,
+    },
     /// Some warps wait at a barrier that the others can no longer reach.
     BarrierDeadlock {
         /// Who waits where.
@@ -63,7 +76,10 @@ impl Cause {
     /// The lane it happened in, if it was one.
     pub fn lane(&self) -> Option<u32> {
         match self {
-            Self::OutOfBounds { lane, .. } | Self::Misaligned { lane, .. } | Self::Trap { lane, .. } => Some(*lane),
+            Self::OutOfBounds { lane, .. }
+            | Self::Misaligned { lane, .. }
+            | Self::Uninitialised { lane, .. }
+            | Self::Trap { lane, .. } => Some(*lane),
             _ => None,
         }
     }
@@ -91,6 +107,15 @@ impl fmt::Display for Cause {
             Self::Misaligned { space, address, width, .. } => {
                 write!(f, "misaligned: {} address {address} is not a multiple of {width}", space_name(*space))
             }
+            Self::Uninitialised { space, address, width, unwritten, .. } => {
+                let space = space_name(*space);
+                write!(f, "uninitialised: {width} bytes are read at {space} address {address}")?;
+                if *unwritten == address.0 {
+                    f.write_str(", which nothing has written")
+                } else {
+                    write!(f, "; nothing has written the byte at {}", Addr(*unwritten))
+                }
+            }
             Self::BarrierDeadlock { waiting } => write!(f, "barrier deadlock: {waiting}"),
             Self::InstructionLimit { limit } => {
                 write!(f, "instruction limit: the launch executed more than {limit} warp instructions")
@@ -104,7 +129,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// A device program's failure: what, and where.
+/// A device program's failure, or what a checked launch warns of: what, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// What went wrong.

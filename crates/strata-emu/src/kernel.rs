@@ -1,7 +1,9 @@
 //! A decoded kernel: what execution reads, nothing of how it was made.
 
+use crate::check::Watched;
 use crate::exec::{Inst, Slot};
 use arrayvec::ArrayVec;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use strata_core::{LaneMask, OpClass, OpInfo};
 use strata_ptx::LineIndex;
@@ -22,6 +24,8 @@ pub(crate) struct Kernel {
     pub(crate) visits: Vec<VisitInfo>,
     /// Memory instructions of all functions.
     pub(crate) memory_instructions: u32,
+    /// Decoded for checked launches: the memory instructions that are looked at, by `Inst::aux`.
+    pub(crate) watched: FxHashMap<u32, Watched>,
     /// Bytes of shared memory that the program declares with a size.
     pub(crate) static_shared: u64,
     /// Where dynamic shared memory begins.

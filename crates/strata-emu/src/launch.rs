@@ -4,6 +4,7 @@
 //! another CTA) does the next one become resident beside it. So global effects happen in CTA order, and a grid that
 //! synchronises through memory still comes to its end.
 
+use crate::check::Checker;
 use crate::cta::{Cta, CtaStop};
 use crate::exec::{Exec, TouchedRange};
 use crate::fault::{Cause, Fault};
@@ -12,7 +13,7 @@ use crate::memory::{Memory, MemoryError};
 use crate::output::Output;
 use crate::warp::{Unit, Visits};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use strata_core::{Addr, Bytes, Counts, Dim3, LANES};
+use strata_core::{Addr, Bytes, Counts, Dim3, LANES, LaneMask};
 
 /// Shape and limits of a launch.
 #[derive(Clone, Debug)]
@@ -31,12 +32,23 @@ pub struct LaunchConfig {
     pub instruction_limit: Option<u64>,
     /// Host threads; more than one only for kernels in which the order of CTAs cannot be observed.
     pub threads: usize,
+    /// Look for reads of shared and local memory that nothing has written: see [`Output::take_warnings`].
+    pub check: bool,
 }
 
 impl LaunchConfig {
     /// A launch without parameters, dynamic shared memory or limits, on one host thread.
     pub fn new(grid: Dim3, block: Dim3) -> Self {
-        Self { grid, block, shared: 0, params: Vec::new(), cooperative: false, instruction_limit: None, threads: 1 }
+        Self {
+            grid,
+            block,
+            shared: 0,
+            params: Vec::new(),
+            cooperative: false,
+            instruction_limit: None,
+            threads: 1,
+            check: false,
+        }
     }
 }
 
@@ -63,6 +75,8 @@ pub(crate) struct LaunchState<'l> {
     /// More than one host thread runs CTAs.
     pub(crate) parallel: bool,
     pub(crate) instruction_limit: u64,
+    /// Accesses to shared and local memory are looked at.
+    pub(crate) checked: bool,
     /// Number of the launch on its device: `%gridid`.
     pub(crate) number: u64,
     pub(crate) output: &'l Output,
@@ -115,6 +129,7 @@ impl LaunchState<'_> {
             bytes_written: 0,
             divisions_by_zero: 0,
             sink: None,
+            checker: self.checked.then(Box::<Checker>::default),
             cause: None,
             launch: self,
         }
@@ -268,6 +283,7 @@ pub(crate) fn prepare<'l>(
         workspace,
         parallel: config.threads > 1,
         instruction_limit: config.instruction_limit.unwrap_or(u64::MAX),
+        checked: config.check,
         number,
         output,
     }
@@ -430,7 +446,6 @@ fn run_ctas(state: &LaunchState<'_>, slot: u32, take: impl Fn() -> Option<u64>, 
 
 /// Says where in the program a fault happened.
 pub(crate) fn locate(state: &LaunchState<'_>, x: &mut Exec<'_>, cta: &Cta, warp: usize) -> Fault {
-    let kernel = state.kernel;
     let cause = x.cause.take().map_or(Cause::Unsupported { what: "unknown fault".into() }, |c| *c);
     let w = &cta.warps[warp];
     let (code, pc, mask) = if matches!(cause, Cause::BarrierDeadlock { .. }) {
@@ -439,6 +454,20 @@ pub(crate) fn locate(state: &LaunchState<'_>, x: &mut Exec<'_>, cta: &Cta, warp:
         let split = &w.splits[w.current];
         (split.code, split.pc, split.mask)
     };
+    describe(state, cause, code, pc, mask, cta.number, warp)
+}
+
+/// Says where in the program something happened: instruction `pc` of function `code`, lanes `mask` of a warp.
+pub(crate) fn describe(
+    state: &LaunchState<'_>,
+    cause: Cause,
+    code: u32,
+    pc: u32,
+    mask: LaneMask,
+    cta: u64,
+    warp: usize,
+) -> Fault {
+    let kernel = state.kernel;
     let lane = cause.lane().unwrap_or(mask.trailing_zeros() % LANES as u32);
     let code = &kernel.functions[code as usize];
     let function = &kernel.origin.module.functions[code.index as usize];
@@ -456,7 +485,7 @@ pub(crate) fn locate(state: &LaunchState<'_>, x: &mut Exec<'_>, cta: &Cta, warp:
         line: instruction.map_or(0, |i| kernel.origin.lines.line(i.span.start)),
         instruction: instruction.map_or_else(String::new, |i| kernel.origin.text_of(i.span)),
         source,
-        block: state.grid.position(cta.number),
+        block: state.grid.position(cta),
         thread: state.block.position((warp * LANES) as u64 + u64::from(lane)),
     }
 }

@@ -4,7 +4,8 @@
 //!
 //! The road of a launch: [`decode`] turns each instruction into a function pointer and packed operands, once per kernel;
 //! [`launch`] lays out constants and hands CTAs out in order; [`cta`] runs the warps of one CTA and opens its barriers;
-//! [`warp`] runs splits of a warp, block by block; [`lanes`], [`ops`] and [`semantics`] are what instructions do.
+//! [`warp`] runs splits of a warp, block by block; [`lanes`], [`ops`] and [`semantics`] are what instructions do; [`check`]
+//! looks for reads of memory that nothing has written, if asked.
 //!
 //! Invariants:
 //!
@@ -60,6 +61,7 @@
 )]
 #![allow(clippy::struct_excessive_bools, reason = "instructions and printf formats are sets of independent switches")]
 
+mod check;
 mod cta;
 mod decode;
 mod exec;

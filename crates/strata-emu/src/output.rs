@@ -1,21 +1,50 @@
-//! What device code prints.
+//! What a launch tells beside its counts.
 
-use std::sync::{Mutex, PoisonError};
+use crate::fault::Fault;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Collects the output of device `printf` in the order it happens.
+/// Collects what device code prints, in the order it happens, and the warnings of checked launches.
 #[derive(Default)]
 pub struct Output {
     text: Mutex<Vec<u8>>,
+    /// By launch and memory instruction; each with the CTA it happened in.
+    warnings: Mutex<BTreeMap<(u64, u32), (u64, Fault)>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Output {
     /// Appends bytes.
     pub(crate) fn write(&self, bytes: &[u8]) {
-        self.text.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        lock(&self.text).extend_from_slice(bytes);
     }
 
     /// What was printed since the last call.
     pub fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut self.text.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut lock(&self.text))
+    }
+
+    /// Keeps a warning of `place`. A host thread runs its CTAs in order and warns once per place, so the warning of the
+    /// first CTA is the same one however CTAs are spread over threads.
+    pub(crate) fn warn(&self, place: (u64, u32), cta: u64, warning: Fault) {
+        match lock(&self.warnings).entry(place) {
+            Entry::Vacant(entry) => {
+                entry.insert((cta, warning));
+            }
+            Entry::Occupied(mut entry) if cta < entry.get().0 => {
+                entry.insert((cta, warning));
+            }
+            Entry::Occupied(_) => {}
+        }
+    }
+
+    /// What checked launches found since the last call: one warning per static instruction of a launch, in the order of
+    /// the launches, then of the program.
+    pub fn take_warnings(&self) -> Vec<Fault> {
+        std::mem::take(&mut *lock(&self.warnings)).into_values().map(|(_, warning)| warning).collect()
     }
 }

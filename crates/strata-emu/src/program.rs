@@ -48,7 +48,8 @@ pub struct Param {
 pub struct Program {
     origin: Origin,
     symbols: Symbols,
-    kernels: FxHashMap<u32, Arc<Kernel>>,
+    /// Decoded kernels: number in the module, and whether for checked launches.
+    kernels: FxHashMap<(u32, bool), Arc<Kernel>>,
     params: Addr,
     vector: bool,
 }
@@ -156,18 +157,18 @@ impl Program {
     }
 
     /// The kernel, decoded.
-    pub(crate) fn kernel(&mut self, name: &str) -> Option<Arc<Kernel>> {
+    pub(crate) fn kernel(&mut self, name: &str, check: bool) -> Option<Arc<Kernel>> {
         let index = self.origin.module.functions.iter().position(|f| f.is_entry && f.name == name)? as u32;
         let kernel = self
             .kernels
-            .entry(index)
-            .or_insert_with(|| Arc::new(decode::kernel(&self.origin, &self.symbols, index, self.vector)));
+            .entry((index, check))
+            .or_insert_with(|| Arc::new(decode::kernel(&self.origin, &self.symbols, index, self.vector, check)));
         Some(kernel.clone())
     }
 
     /// The static instructions of a kernel, indexed by the program counters of its warp operations.
     pub fn instructions(&mut self, kernel: &str) -> Option<Vec<OpInfo>> {
-        Some(self.kernel(kernel)?.infos.clone())
+        Some(self.kernel(kernel, false)?.infos.clone())
     }
 
     /// Runs a kernel to its end. `number` counts the launches of the device; `progress` is told how far it is.
@@ -206,7 +207,7 @@ impl Program {
         output: &Output,
         run: impl FnOnce(&LaunchState<'_>) -> R,
     ) -> Result<R, LaunchError> {
-        let kernel = self.kernel(name).ok_or_else(|| LaunchError::Refused {
+        let kernel = self.kernel(name, config.check).ok_or_else(|| LaunchError::Refused {
             kernel: name.to_owned(),
             reason: format!("no such kernel; the module has {}", self.kernels().collect::<Vec<_>>().join(", ")),
         })?;

@@ -1,6 +1,7 @@
 //! The engines that can stand behind a device.
 
 use crate::monitor::Monitor;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use strata_core::{Addr, Bytes};
 use strata_emu::{Capacity, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
@@ -26,7 +27,8 @@ pub struct EngineOptions {
 /// The emulator alone: real values, no time.
 pub fn functional(options: EngineOptions) -> Result<Box<dyn Engine>, HostError> {
     let memory = Memory::new(Capacity::default()).map_err(|e| call("device", &e))?;
-    Ok(Box::new(Functional { options, memory, programs: Vec::new(), output: Output::default(), launches: 0 }))
+    let (programs, output, warned) = (Vec::new(), Output::default(), BTreeSet::new());
+    Ok(Box::new(Functional { options, memory, programs, output, warned, launches: 0 }))
 }
 
 struct Functional {
@@ -34,6 +36,8 @@ struct Functional {
     memory: Memory,
     programs: Vec<Program>,
     output: Output,
+    /// Instructions that were warned of: module, kernel, line, text.
+    warned: BTreeSet<(u32, String, u32, String)>,
     launches: u64,
 }
 
@@ -106,6 +110,7 @@ impl Engine for Functional {
             cooperative: launch.cooperative,
             instruction_limit: self.options.max_instructions,
             threads: self.options.threads,
+            check: self.options.check,
         };
         let monitor = &self.options.monitor;
         let Some(program) = self.programs.get_mut(launch.module.0 as usize) else {
@@ -116,6 +121,11 @@ impl Engine for Functional {
         let printed = self.output.take();
         if !printed.is_empty() {
             monitor.print(&printed);
+        }
+        for w in self.output.take_warnings() {
+            if self.warned.insert((launch.module.0, w.kernel.clone(), w.line, w.instruction.clone())) {
+                monitor.warn(w.to_string());
+            }
         }
         match result {
             Ok(counts) => Ok(LaunchReport { counts, cycles: None }),

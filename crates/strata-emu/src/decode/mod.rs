@@ -20,6 +20,7 @@ mod memory;
 mod moves;
 mod video;
 
+use crate::check::Watched;
 use crate::exec::{Exec, FIRST_PREDICATE, Flow, Inst, OpFn, Slot, TRUE_PREDICATE};
 use crate::kernel::{Block, Call, Callee, Code, Constant, Control, Exit, Kernel, NO_BLOCK, Origin, Test, VisitInfo};
 use crate::program::{FUNCTION_WINDOW, Symbols};
@@ -37,7 +38,7 @@ pub(crate) type Refusal = String;
 type Decoded<T> = Result<T, Refusal>;
 
 /// Decodes a kernel and everything it can call.
-pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: bool) -> Kernel {
+pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: bool, check: bool) -> Kernel {
     let module = &origin.module;
     let reachable = frame::reachable(module, entry);
     let layout = frame::Layout::of(module, &reachable);
@@ -52,6 +53,7 @@ pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: boo
         infos: Vec::new(),
         visits: Vec::new(),
         memory_instructions: 0,
+        watched: FxHashMap::default(),
         static_shared: layout.shared_bytes,
         dynamic_shared_at: layout.dynamic_at,
         local_bytes: 0,
@@ -63,7 +65,7 @@ pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: boo
         origin: origin.clone(),
     };
     for &f in &reachable {
-        let code = Decoder::new(origin, symbols, &layout, &mut kernel, f, vector).function();
+        let code = Decoder::new(origin, symbols, &layout, &mut kernel, f, vector).function(check);
         kernel.functions.push(code);
     }
     kernel.local_bytes = frame::local_bytes(&kernel, module);
@@ -120,16 +122,20 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn function(mut self) -> Code {
+    /// With `check`, accesses to shared and local memory are looked at before they run.
+    fn function(mut self, check: bool) -> Code {
         let function = self.function;
         let first_pc = self.kernel.infos.len() as u32;
         let mut insts = Vec::with_capacity(function.instructions.len());
         for i in &function.instructions {
             let info = class::info(function, i, self.origin.lines.line(i.span.start));
-            let inst = self.instruction(i).unwrap_or_else(|why| {
+            let mut inst = self.instruction(i).unwrap_or_else(|why| {
                 self.refuse(i, &why);
                 inst(unreachable_instruction)
             });
+            if check && let Some(watched) = Watched::new(&mut inst, &info, insts.len() as u32, self.wide_address(i)) {
+                self.kernel.watched.insert(inst.aux, watched);
+            }
             insts.push(inst);
             if let Some(why) = class::order_matters(i) {
                 self.kernel.order_matters.get_or_insert_with(|| format!("{why}, line {}", info.line));
