@@ -208,7 +208,7 @@ impl Cta {
     }
 
     /// Points the context at a warp.
-    fn select_warp(x: &mut Exec<'_>, w: usize) {
+    pub(crate) fn select_warp(x: &mut Exec<'_>, w: usize) {
         x.warp = w as u32;
         x.local = x.launch.local_of(x.resident, w as u32);
     }

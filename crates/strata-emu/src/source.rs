@@ -84,7 +84,7 @@ impl WarpSource for Execution<'_> {
         x.shared = place.cta.shared.as_mut_ptr().cast();
         x.cta = place.cta.number;
         x.resident = slot as u32;
-        place.cta.select_warp(x, warp);
+        Cta::select_warp(x, warp);
         x.sink = Some(NonNull::from(&mut *out));
         let cta = &mut place.cta;
         let stop = cta.warps[warp].run::<true>(
