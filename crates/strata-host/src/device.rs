@@ -160,6 +160,11 @@ impl Device {
         Ok(block)
     }
 
+    /// Says how many launches the program will make in all, if it knows: whoever watches can tell how far it is.
+    pub fn announce(&mut self, launches: u64) {
+        self.engine.hear(&HostEvent::Announce { launches });
+    }
+
     /// Waits for everything; a no-op in time, but mechanisms hear it.
     pub fn synchronize(&mut self) {
         self.engine.hear(&HostEvent::Sync);

@@ -119,6 +119,7 @@ pub enum HostEvent {
     LaunchBegin { kernel: String, grid: Dim3, block: Dim3 },
     LaunchEnd { kernel: String },
     Sync,
+    Announce { launches: u64 },
 }
 
 /// Runs what a device is told. Implementations: functional (emulator alone), timed, recording.

@@ -12,6 +12,9 @@ use strata_host::{
 /// A loop can find the same fault in every round; nobody reads more warnings than this.
 const MOST_WARNINGS: usize = 200;
 
+/// Below this share of the work its duration cannot be estimated.
+const LEAST_SHARE: f64 = 0.01;
+
 /// Where the device program's output goes.
 type Printed = dyn Fn(&[u8]) + Send + Sync;
 
@@ -22,7 +25,11 @@ pub struct Monitor {
     finished: AtomicU64,
     running: AtomicU64,
     share: AtomicU64,
+    /// Inside launches that have ended.
     nanoseconds: AtomicU64,
+    /// When the running launch began, in nanoseconds after `made`; 0 if none runs.
+    began: AtomicU64,
+    made: Instant,
     warnings: Mutex<Vec<String>>,
     printed: Box<Printed>,
 }
@@ -44,6 +51,8 @@ impl Monitor {
             running: AtomicU64::new(0),
             share: AtomicU64::new(0),
             nanoseconds: AtomicU64::new(0),
+            began: AtomicU64::new(0),
+            made: Instant::now(),
             warnings: Mutex::default(),
             printed: Box::new(printed),
         }
@@ -67,7 +76,7 @@ impl Monitor {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Launches that have ended.
+    /// Launches that came to their end.
     pub fn launches(&self) -> u64 {
         self.launches.load(Ordering::Relaxed)
     }
@@ -77,7 +86,20 @@ impl Monitor {
         Some(self.expected.load(Ordering::Relaxed)).filter(|&n| n > 0)
     }
 
-    pub(crate) fn expect_launches(&self, count: u64) {
+    /// The share of the program that is done, 0 to 1, counting every launch alike; `None` if the program did not say how
+    /// many launches there will be.
+    pub fn share(&self) -> Option<f64> {
+        let expected = self.expected_launches()? as f64;
+        Some(((self.launches() as f64 + self.running_share()) / expected).min(1.0))
+    }
+
+    /// How long the launches that are left will take if they go on as those so far; `None` as long as that is a guess.
+    pub fn remaining(&self) -> Option<Duration> {
+        let share = self.share().filter(|share| *share >= LEAST_SHARE)?;
+        Duration::try_from_secs_f64(self.launch_seconds() * (1.0 - share) / share).ok()
+    }
+
+    fn expect_launches(&self, count: u64) {
         self.expected.store(count, Ordering::Relaxed);
     }
 
@@ -97,14 +119,31 @@ impl Monitor {
         f64::from_bits(self.share.load(Ordering::Relaxed))
     }
 
-    /// Wall-clock time inside launches that have ended.
+    /// Wall-clock time inside launches so far.
     pub fn launch_seconds(&self) -> f64 {
-        self.nanoseconds.load(Ordering::Relaxed) as f64 / 1e9
+        let running = match self.began.load(Ordering::Relaxed) {
+            0 => 0,
+            began => self.now().saturating_sub(began),
+        };
+        (self.nanoseconds.load(Ordering::Relaxed) + running) as f64 / 1e9
     }
 
-    fn launch_ended(&self, thread_instructions: u64, took: Duration) {
-        self.nanoseconds.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+    /// Nanoseconds since the monitor was made, never 0.
+    fn now(&self) -> u64 {
+        self.made.elapsed().as_nanos() as u64 | 1
+    }
+
+    fn launch_began(&self) {
+        self.began.store(self.now(), Ordering::Relaxed);
+    }
+
+    fn launch_ended(&self) {
+        let began = self.began.swap(0, Ordering::Relaxed);
+        self.nanoseconds.fetch_add(self.now().saturating_sub(began), Ordering::Relaxed);
         self.set_running(0, 0.0);
+    }
+
+    fn count_launch(&self, thread_instructions: u64) {
         self.finished.fetch_add(thread_instructions, Ordering::Relaxed);
         self.launches.fetch_add(1, Ordering::Relaxed);
     }
@@ -150,13 +189,19 @@ impl Engine for Monitored {
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<LaunchReport, HostError> {
-        let started = Instant::now();
-        let report = self.engine.launch(launch)?;
-        self.monitor.launch_ended(report.counts.thread_instructions(), started.elapsed());
-        Ok(report)
+        self.monitor.launch_began();
+        let report = self.engine.launch(launch);
+        self.monitor.launch_ended();
+        if let Ok(report) = &report {
+            self.monitor.count_launch(report.counts.thread_instructions());
+        }
+        report
     }
 
     fn hear(&mut self, event: &HostEvent) {
+        if let HostEvent::Announce { launches } = event {
+            self.monitor.expect_launches(*launches);
+        }
         self.engine.hear(event);
     }
 }
@@ -174,5 +219,21 @@ mod tests {
         monitor.warn("one more".into());
         assert_eq!(monitor.warnings().len(), MOST_WARNINGS);
         assert_eq!(monitor.warnings()[1], "line 1");
+    }
+
+    #[test]
+    fn the_share_counts_launches_and_the_part_of_the_running_one() {
+        let monitor = Monitor::default();
+        monitor.set_running(10, 0.5);
+        assert_eq!((monitor.share(), monitor.remaining()), (None, None));
+        monitor.expect_launches(4);
+        assert_eq!(monitor.share(), Some(0.125));
+        monitor.launch_began();
+        monitor.launch_ended();
+        monitor.count_launch(20);
+        monitor.set_running(10, 0.5);
+        assert_eq!((monitor.share(), monitor.thread_instructions()), (Some(0.375), 30));
+        let (spent, left) = (monitor.launch_seconds(), monitor.remaining().map(|d| d.as_secs_f64()));
+        assert!(left.is_some_and(|left| (left - spent * 5.0 / 3.0).abs() < 1e-6), "{spent} {left:?}");
     }
 }

@@ -38,7 +38,7 @@ pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engi
     saved("request.json", pretty(&job.resolved.to_json(request)))?;
     let mut device = Device::new(Box::new(Monitored { engine, monitor: Arc::clone(monitor) }));
     if let Program::LaunchFile(loaded) = &job.program {
-        monitor.expect_launches(loaded.program.launches.iter().map(|launch| u64::from(launch.repeat)).sum());
+        device.announce(loaded.program.launches.iter().map(|launch| u64::from(launch.repeat)).sum());
     }
     let judged = job.carry_out(&mut device, &directory)?;
     let mut result = RunResult {

@@ -108,6 +108,11 @@ impl<'d> Gpu<'d> {
         Ok(bytes.chunks_exact(T::SIZE).map(T::load).collect())
     }
 
+    /// Says how many launches the program will make in all.
+    pub(crate) fn announce(&mut self, launches: usize) {
+        self.device.announce(launches as u64);
+    }
+
     /// Launches a kernel of the program's module, without dynamic shared memory.
     pub(crate) fn launch(
         &mut self,

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use strata_core::{Addr, Bytes, Dim3};
 use strata_host::{
-    AllocFlags, Allocation, AllocationId, Device, Engine, HostError, KernelShape, Launch, LaunchReport, ModuleId,
-    ParamShape, SymbolAddress,
+    AllocFlags, Allocation, AllocationId, Device, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
+    ModuleId, ParamShape, SymbolAddress,
 };
 use strata_workloads::{Size, Workload, all, find};
 
@@ -18,6 +18,7 @@ use strata_workloads::{Size, Workload, all, find};
 struct Memory {
     live: BTreeMap<Addr, Vec<u8>>,
     names: Vec<String>,
+    announced: Option<u64>,
     /// Checksum of everything copied in, in order.
     copied_in: u64,
 }
@@ -102,6 +103,12 @@ impl Engine for Idle {
     fn launch(&mut self, _launch: &Launch) -> Result<LaunchReport, HostError> {
         Ok(LaunchReport::default())
     }
+
+    fn hear(&mut self, event: &HostEvent) {
+        if let HostEvent::Announce { launches } = event {
+            self.memory.borrow_mut().announced = Some(*launches);
+        }
+    }
 }
 
 fn device() -> (Device, Rc<RefCell<Memory>>) {
@@ -121,6 +128,19 @@ fn every_check_notices_that_nothing_was_computed() {
         let memory = memory.borrow();
         assert!(memory.live.is_empty(), "{name} leaks");
         assert!(memory.names.iter().all(|n| !n.is_empty()));
+    }
+}
+
+#[test]
+fn as_many_launches_follow_as_are_announced() {
+    for workload in all() {
+        let (mut device, memory) = device();
+        let name = workload.info().name;
+        workload.run(Size::Tiny, 1, &mut device).expect("an idle device refuses nothing");
+        let announced = memory.borrow().announced;
+        // How many levels a graph has is known when the search is over.
+        let expected = (name != "bfs").then_some(device.launches().len() as u64);
+        assert_eq!(announced, expected, "{name}");
     }
 }
 

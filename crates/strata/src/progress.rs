@@ -1,4 +1,4 @@
-//! A line on the terminal while a program runs: launches and instructions so far, and how fast.
+//! A line on the terminal while a program runs: how far it is, when it will be done, how fast it goes.
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::fmt::Write;
@@ -12,23 +12,62 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Begins to show how far a run is; hidden unless standard error is a terminal.
 pub(crate) fn show(bar: &ProgressBar, name: &str, monitor: &Arc<Monitor>) {
-    let (launches, executed, rate) = (Arc::clone(monitor), Arc::clone(monitor), Arc::clone(monitor));
-    let template = "{spinner} {msg}  {launches} launches  {executed} instructions  {rate} per second  {elapsed}";
+    let monitor = Arc::clone(monitor);
     // The template is fixed, so it parses; should it ever not, the default line is shown.
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
-    let style = style
-        .with_key("launches", move |_: &ProgressState, out: &mut dyn Write| {
-            let expected = launches.expected_launches().map(|n| format!(" of {}", grouped(n))).unwrap_or_default();
-            let _ = write!(out, "{}{expected}", grouped(launches.launches()));
-        })
-        .with_key("executed", move |_: &ProgressState, out: &mut dyn Write| {
-            let _ = out.write_str(&short(executed.thread_instructions() as f64));
-        })
-        .with_key("rate", move |state: &ProgressState, out: &mut dyn Write| {
-            let seconds = state.elapsed().as_secs_f64().max(1e-3);
-            let _ = out.write_str(&short(rate.thread_instructions() as f64 / seconds));
+    let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}  {state}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner())
+        .with_key("state", move |_: &ProgressState, out: &mut dyn Write| {
+            let _ = out.write_str(&state(&monitor));
         });
     bar.set_style(style);
     bar.set_message(name.to_owned());
     bar.enable_steady_tick(TICK);
+}
+
+/// What the line says of the run.
+fn state(monitor: &Monitor) -> String {
+    let (launches, seconds) = (monitor.launches(), monitor.launch_seconds());
+    if seconds == 0.0 {
+        return "preparing inputs".to_owned();
+    }
+    let speed = format!(
+        "{} instructions, {} per second",
+        short(monitor.thread_instructions() as f64),
+        short(monitor.thread_instructions() as f64 / seconds.max(1e-3))
+    );
+    let Some((expected, share)) = monitor.expected_launches().zip(monitor.share()) else {
+        // The program does not know when it will be done.
+        let running = format!("{:.0} % of launch {}", monitor.running_share() * 100.0, grouped(launches + 1));
+        return format!("{running}, {speed}");
+    };
+    if launches >= expected {
+        return format!("checking the result, {speed}");
+    }
+    let left = monitor.remaining().map_or_else(String::new, |d| format!(", {} left", short_time(d)));
+    format!("{:.0} %{left}, launch {} of {}, {speed}", share * 100.0, grouped(launches + 1), grouped(expected))
+}
+
+/// `8 s`, `3 min 20 s`, `2 h 5 min`.
+fn short_time(duration: Duration) -> String {
+    match duration.as_secs() {
+        s @ 0..60 => format!("{s} s"),
+        s @ 60..3600 => format!("{} min {} s", s / 60, s % 60),
+        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_as_long_as_they_need_to_be() {
+        let shown = |seconds| short_time(Duration::from_secs(seconds));
+        assert_eq!([shown(0), shown(59), shown(200), shown(7500)], ["0 s", "59 s", "3 min 20 s", "2 h 5 min"]);
+    }
+
+    #[test]
+    fn before_the_first_launch_inputs_are_made() {
+        assert_eq!(state(&Monitor::default()), "preparing inputs");
+    }
 }

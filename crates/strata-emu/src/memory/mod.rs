@@ -16,7 +16,10 @@ mod table;
 pub use table::{AllocationRecord, Nearest};
 use table::{Kind, Table};
 
+#[cfg(target_os = "linux")]
+use memmap2::UncheckedAdvice;
 use memmap2::{MmapMut, MmapOptions};
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use strata_core::{Addr, Bytes};
 
@@ -32,6 +35,13 @@ pub const WINDOW_BYTES: u64 = 1 << 24;
 pub const DEVICE_ALIGN: u64 = 512;
 /// Alignment of managed allocations: one 2 MB tree of the unified-memory driver.
 pub const MANAGED_ALIGN: u64 = 2 << 20;
+
+/// Zeros in ranges smaller than this are written; larger ones are left to the operating system.
+#[cfg(target_os = "linux")]
+const WORTH_RETURNING: u64 = 1 << 20;
+/// A multiple of the page size of every machine.
+#[cfg(target_os = "linux")]
+const PAGE_BYTES: u64 = 1 << 16;
 
 /// How much memory a device has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,12 +164,12 @@ impl Memory {
     fn checked(&self, start: Addr, size: u64) -> Result<*mut u8, MemoryError> {
         let found = self.range_of(start);
         match found {
-            Some((first, bytes)) if start.0 - first.0 + size <= bytes.0 => {
+            Some((first, bytes)) if size <= bytes.0 - (start.0 - first.0) => {
                 Ok(self.host_origin().wrapping_add(start.0 as usize))
             }
             _ => Err(MemoryError::OutOfRange {
                 start,
-                end: start.offset(size),
+                end: Addr(start.0.saturating_add(size)),
                 nearest: self.explain(start).to_string(),
             }),
         }
@@ -193,9 +203,30 @@ impl Memory {
             return Ok(());
         }
         let to = self.checked(start, size.0)?;
-        // SAFETY: as in `write`.
-        unsafe { std::ptr::write_bytes(to, byte, size.0 as usize) };
+        let returned = if byte == 0 { self.return_pages(start, size) } else { 0..0 };
+        // SAFETY: as in `write`; the pages in between are zeros already.
+        unsafe {
+            std::ptr::write_bytes(to, byte, returned.start as usize);
+            std::ptr::write_bytes(to.add(returned.end as usize), byte, (size.0 - returned.end) as usize);
+        }
         Ok(())
+    }
+
+    /// Gives whole pages of a large range back to the operating system, which provides zeros when they are next used:
+    /// zeros do not cost memory. Returns the offsets in the range that are zeros now.
+    fn return_pages(&mut self, start: Addr, size: Bytes) -> Range<u64> {
+        #[cfg(target_os = "linux")]
+        if size.0 >= WORTH_RETURNING {
+            let first = start.0.next_multiple_of(PAGE_BYTES);
+            let end = (start.0 + size.0) / PAGE_BYTES * PAGE_BYTES;
+            let (offset, len) = ((first - DEVICE_BASE) as usize, (end - first) as usize);
+            // SAFETY: the pages are private and anonymous, and `&mut self` proves that nobody holds a reference.
+            if unsafe { self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, offset, len) }.is_ok() {
+                return first - start.0..end - start.0;
+            }
+        }
+        let _ = (start, size);
+        0..0
     }
 }
 
@@ -226,6 +257,42 @@ mod tests {
         let e = m.write(a.start.offset(98), &[0; 3]).unwrap_err().to_string();
         assert!(e.contains("weights"), "{e}");
         assert!(m.write(a.start.offset(97), &[0; 3]).is_ok());
+    }
+
+    #[test]
+    fn large_ranges_of_zeros_leave_their_neighbours_alone() {
+        let mut m = Memory::new(Capacity::default()).unwrap();
+        let size = 3 << 20;
+        let a = m.alloc(Bytes(size), false, "a").unwrap();
+        for (from, to) in [(0, size), (1, size - 1), (65_535, size - 65_535), (0, size / 2 + 7), (4096, size - 4096)] {
+            m.fill(a.start, Bytes(size), 0xab).unwrap();
+            m.fill(a.start.offset(from), Bytes(to - from), 0).unwrap();
+            let mut bytes = vec![1; size as usize];
+            m.read(a.start, &mut bytes).unwrap();
+            let wrong = (0..size).find(|&k| bytes[k as usize] != if (from..to).contains(&k) { 0 } else { 0xab });
+            assert_eq!(wrong, None, "zeros in {from}..{to}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn zeros_cost_no_memory() {
+        let resident = || {
+            let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+            pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+        };
+        let mut m = Memory::new(Capacity::default()).unwrap();
+        let a = m.alloc(Bytes(16 << 30), false, "a").unwrap();
+        let before = resident();
+        m.fill(a.start, Bytes(16 << 30), 0).unwrap();
+        assert!(resident() < before + (1 << 30), "{} resident", Bytes(resident()));
+    }
+
+    #[test]
+    fn a_range_without_end_is_refused() {
+        let mut m = small();
+        let a = m.alloc(Bytes(100), false, "a").unwrap();
+        assert!(m.fill(a.start.offset(1), Bytes(u64::MAX), 0).is_err());
     }
 
     #[test]

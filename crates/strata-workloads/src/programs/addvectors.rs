@@ -45,6 +45,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let x_array = gpu.array_of("x", &x)?;
     let y_array = gpu.array_of("y", &y)?;
     let args = [(shape.len as i32).into(), x_array.into(), y_array.into()];
+    gpu.announce(shape.passes);
     for _ in 0..shape.passes {
         gpu.launch("add", blocks(shape.len, BLOCK), BLOCK as u32, &args)?;
     }

@@ -51,6 +51,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let y_array = gpu.array::<f32>("y", cols)?;
     let tmp_array = gpu.array::<f32>("tmp", rows)?;
     let (mut got, mut expected) = (Vec::new(), Vec::new());
+    gpu.announce(2 * vectors);
     for _ in 0..vectors {
         let x = ramp(&mut random, cols);
         gpu.write(x_array, &x)?;

@@ -107,6 +107,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let deltas = gpu.array("hidden_delta", STRIDE)?;
     let grid = (1, blocks(groups, 1));
     let block = (HIDDEN as u32, 16);
+    gpu.announce(2 * shape.steps);
     for _ in 0..shape.steps {
         gpu.write(weights, &network.weights)?;
         gpu.launch("layerforward", grid, block, &[inputs.into(), weights.into(), partial_sums.into()])?;

@@ -54,6 +54,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let q_array = gpu.array::<f32>("q", rows)?;
     let (mut got_s, mut expected_s) = (Vec::new(), Vec::new());
     let (mut got_q, mut expected_q) = (Vec::new(), Vec::new());
+    gpu.announce(2 * vectors);
     for _ in 0..vectors {
         let (r, p) = (ramp(&mut random_r, rows), ramp(&mut random_p, cols));
         gpu.write(r_array, &r)?;

@@ -55,6 +55,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let image_array = gpu.array_of("image", &image)?;
     let result_array = gpu.zeros("result", rows * cols)?;
     let args = [image_array.into(), result_array.into(), (rows as i32).into(), (cols as i32).into()];
+    gpu.announce(passes);
     for _ in 0..passes {
         gpu.launch("Convolution2D_kernel", (blocks(cols, 32), blocks(rows, 8)), (32, 8), &args)?;
     }

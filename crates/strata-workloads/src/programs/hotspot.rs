@@ -96,6 +96,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let mut after = gpu.array("temperature_1", rows * cols)?;
     let useful = TILE - 2 * pyramid;
     let grid = (blocks(cols, useful), blocks(rows, useful));
+    gpu.announce(steps.div_ceil(pyramid));
     let mut done = 0;
     while done < steps {
         let now = pyramid.min(steps - done);

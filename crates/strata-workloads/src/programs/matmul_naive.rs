@@ -48,6 +48,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let extents = [m, n, p].map(|extent| extent as i32);
     let args =
         [a_array.into(), b_array.into(), c_array.into(), extents[0].into(), extents[1].into(), extents[2].into()];
+    gpu.announce(1);
     gpu.launch("matmul_naive", (blocks(p, BLOCK), blocks(m, BLOCK)), (BLOCK as u32, BLOCK as u32), &args)?;
     gpu.synchronize();
     Ok(close("elements", &gpu.read(c_array)?, &product(&a, &b, n, p), TOLERANCE))

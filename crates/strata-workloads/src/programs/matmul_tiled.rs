@@ -44,6 +44,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let b_array = gpu.array_of("B", &b)?;
     let c_array = gpu.array("C", n * n)?;
     let args = [a_array.into(), b_array.into(), c_array.into(), (n as i32).into()];
+    gpu.announce(1);
     gpu.launch("matmul_tiled", (blocks(n, TILE), blocks(n, TILE)), (TILE as u32, TILE as u32), &args)?;
     gpu.synchronize();
     Ok(close("elements", &gpu.read(c_array)?, &product(&a, &b, n, n), TOLERANCE))

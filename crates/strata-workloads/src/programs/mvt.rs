@@ -51,6 +51,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let y2_array = gpu.array_of("y2", &y2)?;
     let grid = blocks(n, BLOCK.0 as usize);
     let args = [(n as i32).into(), a_array.into(), y1_array.into(), x1_array.into()];
+    gpu.announce(2);
     gpu.launch("mvt_kernel1", grid, BLOCK, &args)?;
     let args = [(n as i32).into(), a_array.into(), y2_array.into(), x2_array.into()];
     gpu.launch("mvt_kernel2", grid, BLOCK, &args)?;

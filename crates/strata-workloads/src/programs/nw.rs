@@ -55,6 +55,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let reference_array = gpu.array_of("reference", &similarity)?;
     let table_array = gpu.array_of("itemsets", &table)?;
     let tiles = (shape.length / TILE) as i32;
+    gpu.announce(2 * (shape.length / TILE) - 1);
     for diagonal in 0..tiles {
         let args = [reference_array.into(), table_array.into(), (width as i32).into(), PENALTY.into(), diagonal.into()];
         gpu.launch("needle_cuda_shared_1", diagonal as u32 + 1, TILE as u32, &args)?;

@@ -53,6 +53,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let received = gpu.zeros::<f32>("received", count)?;
     let grid = blocks(count, BLOCK);
     let n = count as i32;
+    gpu.announce(2 * shape.iterations);
     for _ in 0..shape.iterations {
         let args = [first_edge.into(), edges.into(), rank.into(), received.into(), n.into()];
         gpu.launch("pagerank_scatter", grid, BLOCK as u32, &args)?;

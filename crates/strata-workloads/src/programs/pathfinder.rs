@@ -48,6 +48,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let mut before = gpu.array_of("result_0", &wall[..cols])?;
     let mut after = gpu.array("result_1", cols)?;
     let grid = blocks(cols, BLOCK - 2 * pyramid);
+    gpu.announce((rows - 1).div_ceil(pyramid));
     for first_row in (0..rows - 1).step_by(pyramid) {
         let steps = pyramid.min(rows - 1 - first_row);
         let args = [

@@ -49,6 +49,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let x_array = gpu.array_of("x", &x)?;
     let y_array = gpu.array_of("y", &y)?;
     let args = [(shape.len as i32).into(), A.into(), x_array.into(), y_array.into()];
+    gpu.announce(shape.passes);
     for _ in 0..shape.passes {
         gpu.launch("saxpy", blocks(shape.len, BLOCK).min(MOST_BLOCKS), BLOCK as u32, &args)?;
     }

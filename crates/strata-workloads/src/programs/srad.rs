@@ -60,6 +60,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let (m, n) = (rows as i32, cols as i32);
     let grid = (blocks(cols, TILE), blocks(rows, TILE));
     let block = (TILE as u32, TILE as u32);
+    gpu.announce(2 * iterations);
     for _ in 0..iterations {
         // The host measures speckle on the image as it is now.
         let corner = gpu.read_first(image_array, REGION.min(rows) * cols)?;

@@ -49,6 +49,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let y_array = gpu.array_of("y", &y)?;
     let z_array = gpu.zeros("z", shape.len)?;
     let args = [(shape.len as i32).into(), A.into(), x_array.into(), y_array.into(), z_array.into()];
+    gpu.announce(shape.passes);
     for _ in 0..shape.passes {
         gpu.launch("stream_triad", blocks(shape.len, BLOCK), BLOCK as u32, &args)?;
     }
