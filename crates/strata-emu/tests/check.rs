@@ -107,7 +107,8 @@ fn each_block_starts_with_nothing_written() {
 fn the_check_is_exact_to_the_byte_and_vectors_count_whole() {
     let half = "st.shared.u16 [%r2], %h1;\nld.shared.u32 %r3, [%r2];";
     assert_eq!(warnings(half), [(Space::Shared, 0, 2, 0)]);
-    let other_half = "st.shared.u16 [%r2], %h1;\nst.shared.u8 [%r2+3], %h1;\nld.shared.u8 %h2, [%r2+3];\nld.shared.u8 %h2, [%r2+2];";
+    let other_half =
+        "st.shared.u16 [%r2], %h1;\nst.shared.u8 [%r2+3], %h1;\nld.shared.u8 %h2, [%r2+3];\nld.shared.u8 %h2, [%r2+2];";
     assert_eq!(warnings(other_half), [(Space::Shared, 2, 2, 0)]);
     let vector = "mad.lo.s32 %r4, %r0, 8, %r1;
         st.shared.v2.u32 [%r4], {%r0, %r0};

@@ -116,7 +116,8 @@ impl Decoder<'_> {
 
     /// True if the first address of an instruction is 64 bits wide.
     pub(super) fn wide_address(&self, i: &Instruction) -> bool {
-        let base = i.operands.iter().find_map(|o| if let Operand::Address { base, .. } = o { Some(base) } else { None });
+        let base =
+            i.operands.iter().find_map(|o| if let Operand::Address { base, .. } = o { Some(base) } else { None });
         !matches!(base, Some(Base::Register(r)) if units(self.register_type(*r).bits()) == 1)
     }
 
