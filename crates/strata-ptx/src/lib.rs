@@ -27,7 +27,7 @@ mod suggest;
 pub mod words;
 
 pub use diagnostic::{Diagnostic, Severity, render};
-pub use isa::coverage_table;
+pub use isa::{Form, FormId, SAMPLE_REGISTERS, coverage_table, forms};
 pub use source::LineIndex;
 
 use ast::{Module, Span};
