@@ -171,6 +171,12 @@ impl Program {
         Some(self.kernel(kernel, false)?.infos.clone())
     }
 
+    /// The instructions of a kernel that cannot be executed, each with its line and the reason; a launch is refused if
+    /// there are any.
+    pub fn unsupported(&mut self, kernel: &str) -> Option<Vec<String>> {
+        Some(self.kernel(kernel)?.unsupported.clone())
+    }
+
     /// Runs a kernel to its end. `number` counts the launches of the device; `progress` is told how far it is.
     pub fn launch(
         &mut self,

@@ -4,6 +4,7 @@
 //! [`LabelId`]. An instruction keeps its opcode and its modifier [`Word`]s in the order written, so that it can be
 //! printed back; accessors such as [`Instruction::ty`] and [`Instruction::has`] read them.
 
+pub use crate::isa::FormId;
 pub use crate::words::{Opcode, Special, Word};
 use std::fmt;
 
@@ -248,6 +249,8 @@ pub struct Instruction {
     pub outputs: u8,
     /// Condition of execution.
     pub guard: Option<Guard>,
+    /// The line of the instruction table that it matches.
+    pub form: FormId,
     /// False if the emulator cannot execute this form (from the instruction table).
     pub executes: bool,
     /// Where it stands.

@@ -26,7 +26,7 @@ mod source;
 pub mod words;
 
 pub use diagnostic::{Diagnostic, Severity, render};
-pub use isa::coverage_table;
+pub use isa::{Form, FormId, SAMPLE_REGISTERS, coverage_table, forms};
 pub use source::LineIndex;
 
 use ast::{Module, Span};

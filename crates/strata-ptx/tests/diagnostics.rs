@@ -81,7 +81,7 @@ fn operands_are_counted_and_their_kinds_checked() {
         &[
             "1: `add` takes 3 operands, not 2 | the form is `add.int d, a, b`",
             "2: operand 2 of `ld` is a register, which it does not take there | the form is `ld{.sem}{.mmio}{.scope}{.space}{.nc}{.cop}{.evict}{.evict2}{.hint}{.fetch}{.vec}.type <d:1+>, [a]{, policy:b64}`",
-            "3: operand 2 of `st` is a vector, which it does not take there | the form is `st{.wsem}{.mmio}{.scope}{.space}{.wcop}{.evict}{.evict2}{.hint}{.vec}.type [a], <b:1+>{, policy:b64}`",
+            "3: operand 2 of `st` is a vector, which it does not take there | the form is `st{.wsem}{.mmio}{.scope}{.wspace}{.wcop}{.evict}{.evict2}{.hint}{.vec}.type [a], <b:1+>{, policy:b64}`",
             "4: operand 1 of `add` is a literal, which it does not take there | the form is `add.int d, a, b`",
             "5: `ret` takes 0 operands, not 1 | the form is `ret{.uni}`",
             "6: a guard is a predicate register",

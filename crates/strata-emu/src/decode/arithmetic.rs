@@ -1,12 +1,10 @@
-//! Integer arithmetic, logic, shifts, bit fields and comparisons.
+//! Integer arithmetic, logic, shifts and bit fields.
 
 use super::{Decoded, Decoder, inst};
 use crate::exec::{CARRY_PREDICATE, Exec, Flow, Inst, OpFn};
 use crate::lane_op;
-use crate::lanes::{Lane, map1, map2, map3, map4, read_lanes, test2, write_lanes};
+use crate::lanes::{Lane, map1, map2, map3, map4, read_lanes, write_lanes};
 use crate::semantics::bits::{self, Amount, ClampedShift};
-use crate::semantics::float::{Float, FloatCompare};
-use crate::semantics::half::{self, Bf16, F16};
 use crate::semantics::int::{self, Carry, Integer};
 use strata_core::LaneMask;
 use strata_ptx::ast::{Instruction, Opcode as O, Operand, Type, Word};
@@ -30,6 +28,8 @@ macro_rules! by_integer {
     }};
 }
 
+pub(super) use by_integer;
+
 /// The same for operations that do not look at the sign.
 macro_rules! by_width {
     ($ty:expr, $T:ident => $body:expr) => {
@@ -52,8 +52,6 @@ macro_rules! by_word {
         }
     };
 }
-
-pub(super) const FTZ: i64 = 1;
 
 impl Decoder<'_> {
     /// `d, a, b, c` of one type, as many as there are.
@@ -87,10 +85,16 @@ impl Decoder<'_> {
         if carries {
             return self.carry(i, ty);
         }
-        if matches!(ty, Type::U16x2 | Type::S16x2) {
+        if matches!(ty, Type::U16x2 | Type::S16x2 | Type::U8x4 | Type::S8x4) {
             return self.packed(i, ty);
         }
         let run: OpFn = match i.op {
+            O::Add if i.has(Word::Sat) && ty == Type::U32 => {
+                lane_op!(v, |x, i, m| map2(x, i, m, int::add_sat_u32))
+            }
+            O::Sub if i.has(Word::Sat) && ty == Type::U32 => {
+                lane_op!(v, |x, i, m| map2(x, i, m, int::sub_sat_u32))
+            }
             O::Add if i.has(Word::Sat) => lane_op!(v, |x, i, m| map2(x, i, m, int::add_sat_s32)),
             O::Sub if i.has(Word::Sat) => lane_op!(v, |x, i, m| map2(x, i, m, int::sub_sat_s32)),
             O::Add => {
@@ -198,22 +202,6 @@ impl Decoder<'_> {
         self.uniform(i, ty, run)
     }
 
-    fn packed(&mut self, i: &Instruction, ty: Type) -> Decoded<Inst> {
-        let v = self.vector;
-        let relu = i.has(Word::Relu);
-        let run: OpFn = match (i.op, ty) {
-            (O::Add, _) => lane_op!(v, |x, i, m| map2(x, i, m, int::add_16x2)),
-            (O::Min, Type::U16x2) => lane_op!(v, |x, i, m| map2(x, i, m, int::min_u16x2)),
-            (O::Max, Type::U16x2) => lane_op!(v, |x, i, m| map2(x, i, m, int::max_u16x2)),
-            (O::Min, _) if relu => lane_op!(v, |x, i, m| map2(x, i, m, |a, b| int::min_s16x2(a, b, true))),
-            (O::Max, _) if relu => lane_op!(v, |x, i, m| map2(x, i, m, |a, b| int::max_s16x2(a, b, true))),
-            (O::Min, _) => lane_op!(v, |x, i, m| map2(x, i, m, |a, b| int::min_s16x2(a, b, false))),
-            (O::Max, _) => lane_op!(v, |x, i, m| map2(x, i, m, |a, b| int::max_s16x2(a, b, false))),
-            _ => return Err("not an instruction of packed halves".into()),
-        };
-        self.uniform(i, ty, run)
-    }
-
     fn shift(&mut self, i: &Instruction, ty: Type) -> Decoded<Inst> {
         let v = self.vector;
         let run: OpFn = if i.op == O::Shl {
@@ -296,12 +284,18 @@ impl Decoder<'_> {
         let Some(Operand::Immediate(strata_ptx::ast::Immediate::Int(table))) = i.operands.get(4) else {
             return Err("the truth table is no constant".into());
         };
-        let run = lane_op!(self.vector, |x, i, m| {
+        let mut decoded = inst(lane_op!(self.vector, |x, i, m| {
             let table = i.imm as u8;
             map3(x, i, m, |a, b, c| bits::lop3(a, b, c, table))
-        });
-        let mut decoded = inst(run);
-        decoded.d = self.destination(&i.operands[0], Type::B32)?;
+        }));
+        if let Operand::Pair(d, p) = &i.operands[0] {
+            decoded.run = plain(if i.has(Word::And) { lop3_and } else { lop3_or });
+            decoded.d = self.destination(d, Type::B32)?;
+            decoded.p = self.predicate_destination(p)?.ok_or("the predicate is dropped")?;
+            (decoded.r, decoded.aux) = self.predicate_source(i.operands.get(5).ok_or("the predicate is missing")?)?;
+        } else {
+            decoded.d = self.destination(&i.operands[0], Type::B32)?;
+        }
         decoded.a = self.source32(&i.operands[1])?;
         decoded.b = self.source32(&i.operands[2])?;
         decoded.c = self.source32(&i.operands[3])?;
@@ -394,235 +388,11 @@ impl Decoder<'_> {
         decoded.aux = b_flip;
         Ok(decoded)
     }
-
-    /// `setp` and `set`: a bit per lane, perhaps combined with a predicate, to predicates or as a value.
-    fn compare(&mut self, i: &Instruction) -> Decoded<Inst> {
-        let types: Vec<Type> = i.types().collect();
-        let set = i.op == O::Set;
-        let ty = *types.get(usize::from(set)).ok_or("the type of the operands is missing")?;
-        let word = *i.words.iter().find(|w| is_comparison(**w)).ok_or("the comparison is missing")?;
-        let v = self.vector;
-        macro_rules! integers {
-            ($compare:expr) => {
-                by_integer!(ty, T => lane_op!(v, |x, i, m| {
-                    let compare: fn(&T, &T) -> bool = $compare;
-                    let bits = test2(x, i, |a: T, b: T| compare(&a, &b));
-                    deliver(x, i, m, bits)
-                }))
-            };
-        }
-        macro_rules! floats {
-            ($op:expr) => {
-                match ty {
-                    Type::F32 => lane_op!(v, |x, i, m| {
-                        let bits = if i.imm & FTZ == 0 {
-                            test2(x, i, |a: f32, b: f32| a.compare(b, $op, false))
-                        } else {
-                            test2(x, i, |a: f32, b: f32| a.compare(b, $op, true))
-                        };
-                        deliver(x, i, m, bits)
-                    }),
-                    _ => lane_op!(v, |x, i, m| {
-                        let bits = test2(x, i, |a: f64, b: f64| a.compare(b, $op, false));
-                        deliver(x, i, m, bits)
-                    }),
-                }
-            };
-        }
-        let run: OpFn = match ty {
-            Type::F32 | Type::F64 => match float_compare(word).ok_or("not a comparison of floats")? {
-                FloatCompare::Eq => floats!(FloatCompare::Eq),
-                FloatCompare::Ne => floats!(FloatCompare::Ne),
-                FloatCompare::Lt => floats!(FloatCompare::Lt),
-                FloatCompare::Le => floats!(FloatCompare::Le),
-                FloatCompare::Gt => floats!(FloatCompare::Gt),
-                FloatCompare::Ge => floats!(FloatCompare::Ge),
-                FloatCompare::Equ => floats!(FloatCompare::Equ),
-                FloatCompare::Neu => floats!(FloatCompare::Neu),
-                FloatCompare::Ltu => floats!(FloatCompare::Ltu),
-                FloatCompare::Leu => floats!(FloatCompare::Leu),
-                FloatCompare::Gtu => floats!(FloatCompare::Gtu),
-                FloatCompare::Geu => floats!(FloatCompare::Geu),
-                FloatCompare::Num => floats!(FloatCompare::Num),
-                FloatCompare::Nan => floats!(FloatCompare::Nan),
-            },
-            Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2 => return self.compare_half(i, ty, word),
-            _ => match word {
-                Word::Eq => integers!(T::eq),
-                Word::Ne => integers!(T::ne),
-                Word::Lt | Word::Lo => integers!(T::lt),
-                Word::Le | Word::Ls => integers!(T::le),
-                Word::Gt | Word::Hi => integers!(T::gt),
-                Word::Ge | Word::Hs => integers!(T::ge),
-                _ => return Err("not a comparison of integers".into()),
-            },
-        };
-        self.compare_operands(i, ty, run)
-    }
-
-    /// The operands that all comparisons share.
-    fn compare_operands(&mut self, i: &Instruction, ty: Type, run: OpFn) -> Decoded<Inst> {
-        let mut decoded = inst(run);
-        decoded.imm = if i.has(Word::Ftz) { FTZ } else { 0 };
-        if i.op == O::Set {
-            let result = i.ty().ok_or("the type of the result is missing")?;
-            decoded.d = self.destination(&i.operands[0], result)?;
-            decoded.imm |= if result.is_float() { VALUE_FLOAT } else { VALUE_INTEGER };
-            if result.bits() == 16 {
-                decoded.imm |= VALUE_HALF;
-            }
-        } else {
-            let (p, q) = match &i.operands[0] {
-                Operand::Pair(p, q) => (self.predicate_destination(p)?, self.predicate_destination(q)?),
-                p => (self.predicate_destination(p)?, None),
-            };
-            // Results nobody wants go to the hidden carry predicate's neighbour: encoded as "no write".
-            decoded.p = p.unwrap_or(NO_PREDICATE);
-            decoded.q = q.unwrap_or(NO_PREDICATE);
-        }
-        decoded.a = self.source(&i.operands[1], ty)?;
-        decoded.b = self.source(&i.operands[2], ty)?;
-        if let Some(c) = i.operands.get(3) {
-            (decoded.r, decoded.aux) = self.predicate_source(c)?;
-            decoded.imm |= i
-                .words
-                .iter()
-                .find_map(|w| match w {
-                    Word::And => Some(COMBINE_AND),
-                    Word::Or => Some(COMBINE_OR),
-                    Word::Xor => Some(COMBINE_XOR),
-                    _ => None,
-                })
-                .ok_or("the combination is missing")?;
-        }
-        Ok(decoded)
-    }
-
-    fn compare_half(&mut self, i: &Instruction, ty: Type, word: Word) -> Decoded<Inst> {
-        let op = float_compare(word).ok_or("not a comparison of floats")?;
-        let run: OpFn = match ty {
-            Type::F16 => plain(compare_halves::<F16, false>),
-            Type::F16x2 => plain(compare_halves::<F16, true>),
-            Type::Bf16 => plain(compare_halves::<Bf16, false>),
-            _ => plain(compare_halves::<Bf16, true>),
-        };
-        let mut decoded = self.compare_operands(i, ty, run)?;
-        decoded.imm |= (op as i64) << COMPARE_SHIFT;
-        Ok(decoded)
-    }
 }
-
-/// Bits of `imm` of a comparison.
-const COMBINE_AND: i64 = 1 << 1;
-const COMBINE_OR: i64 = 1 << 2;
-const COMBINE_XOR: i64 = 1 << 3;
-const VALUE_INTEGER: i64 = 1 << 4;
-const VALUE_FLOAT: i64 = 1 << 5;
-const VALUE_HALF: i64 = 1 << 6;
-const COMPARE_SHIFT: u32 = 8;
-/// A predicate result that is dropped.
-const NO_PREDICATE: u16 = u16::MAX;
 
 /// A function pointer from a closure that captures nothing.
 pub(super) fn plain(run: OpFn) -> OpFn {
     run
-}
-
-fn is_comparison(word: Word) -> bool {
-    float_compare(word).is_some() || matches!(word, Word::Lo | Word::Ls | Word::Hi | Word::Hs)
-}
-
-pub(super) fn float_compare(word: Word) -> Option<FloatCompare> {
-    Some(match word {
-        Word::Eq => FloatCompare::Eq,
-        Word::Ne => FloatCompare::Ne,
-        Word::Lt => FloatCompare::Lt,
-        Word::Le => FloatCompare::Le,
-        Word::Gt => FloatCompare::Gt,
-        Word::Ge => FloatCompare::Ge,
-        Word::Equ => FloatCompare::Equ,
-        Word::Neu => FloatCompare::Neu,
-        Word::Ltu => FloatCompare::Ltu,
-        Word::Leu => FloatCompare::Leu,
-        Word::Gtu => FloatCompare::Gtu,
-        Word::Geu => FloatCompare::Geu,
-        Word::Num => FloatCompare::Num,
-        Word::Nan => FloatCompare::Nan,
-        _ => return None,
-    })
-}
-
-/// Comparisons in the order of `FloatCompare as i64`.
-const FLOAT_COMPARES: [FloatCompare; 14] = [
-    FloatCompare::Eq,
-    FloatCompare::Ne,
-    FloatCompare::Lt,
-    FloatCompare::Le,
-    FloatCompare::Gt,
-    FloatCompare::Ge,
-    FloatCompare::Equ,
-    FloatCompare::Neu,
-    FloatCompare::Ltu,
-    FloatCompare::Leu,
-    FloatCompare::Gtu,
-    FloatCompare::Geu,
-    FloatCompare::Num,
-    FloatCompare::Nan,
-];
-
-/// Combines a comparison with its predicate operand and writes it.
-#[inline(always)]
-fn deliver(x: &mut Exec<'_>, i: &Inst, m: LaneMask, bits: LaneMask) -> Flow {
-    deliver_both(x, i, m, bits, !bits)
-}
-
-/// The same when the second result is not the complement of the first.
-#[inline(always)]
-fn deliver_both(x: &mut Exec<'_>, i: &Inst, m: LaneMask, bits: LaneMask, other: LaneMask) -> Flow {
-    let combine = |bits: LaneMask| {
-        let c = x.predicate(i.r) ^ i.aux;
-        match i.imm & (COMBINE_AND | COMBINE_OR | COMBINE_XOR) {
-            COMBINE_AND => bits & c,
-            COMBINE_OR => bits | c,
-            COMBINE_XOR => bits ^ c,
-            _ => bits,
-        }
-    };
-    let (bits, other) = (combine(bits), combine(other));
-    if i.imm & (VALUE_INTEGER | VALUE_FLOAT) != 0 {
-        let one = match (i.imm & VALUE_FLOAT != 0, i.imm & VALUE_HALF != 0) {
-            (true, false) => 1f32.to_bits(),
-            (true, true) => 0x3c00,
-            (false, false) => u32::MAX,
-            (false, true) => 0xffff,
-        };
-        // SAFETY: decoding gave a 32-bit destination.
-        unsafe { write_lanes::<u32>(x, i.d, m, |l| if bits >> l & 1 != 0 { one } else { 0 }) };
-        return Flow::Next;
-    }
-    if i.p != NO_PREDICATE {
-        x.set_predicate(i.p, m, bits);
-    }
-    if i.q != NO_PREDICATE {
-        x.set_predicate(i.q, m, other);
-    }
-    Flow::Next
-}
-
-fn compare_halves<H: half::HalfFormat, const PAIR: bool>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let op = FLOAT_COMPARES[(i.imm >> COMPARE_SHIFT) as usize];
-    let ftz = i.imm & FTZ != 0;
-    // SAFETY: decoding gave 32-bit slots.
-    let (a, b) = unsafe { (read_lanes::<u32>(x, i.a), read_lanes::<u32>(x, i.b)) };
-    let test = |shift: u32| {
-        (0..32).fold(0, |bits, l| {
-            let holds = half::compare::<H>((a[l] >> shift) as u16, (b[l] >> shift) as u16, op, ftz);
-            bits | u32::from(holds) << l
-        })
-    };
-    let low = test(0);
-    let other = if PAIR { test(16) } else { !low };
-    deliver_both(x, i, m, low, other)
 }
 
 /// Counts the active lanes that divide by zero.
@@ -652,6 +422,34 @@ unsafe fn with_carry<T: Lane>(x: &mut Exec<'_>, i: &Inst, m: LaneMask, f: impl F
             x.set_predicate(CARRY_PREDICATE, m, out);
         }
     }
+    Flow::Next
+}
+
+/// `lop3.or`: `d|p = table(a, b, c), (d != 0) | q`.
+unsafe fn lop3_or(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    // SAFETY: as the caller promises.
+    unsafe { lop3_combined(x, i, m, |p, q| p | q) }
+}
+
+/// `lop3.and`: `d|p = table(a, b, c), (d != 0) & q`.
+unsafe fn lop3_and(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    // SAFETY: as the caller promises.
+    unsafe { lop3_combined(x, i, m, |p, q| p & q) }
+}
+
+#[inline(always)]
+unsafe fn lop3_combined(x: &mut Exec<'_>, i: &Inst, m: LaneMask, f: impl Fn(LaneMask, LaneMask) -> LaneMask) -> Flow {
+    let table = i.imm as u8;
+    // SAFETY: decoding gave 32-bit slots.
+    let results: [u32; 32] = unsafe {
+        let (a, b, c) = (read_lanes(x, i.a), read_lanes(x, i.b), read_lanes(x, i.c));
+        std::array::from_fn(|l| bits::lop3(a[l], b[l], c[l], table))
+    };
+    let nonzero = results.iter().enumerate().fold(0, |bits, (l, &r)| bits | u32::from(r != 0) << l);
+    let q = x.predicate(i.r) ^ i.aux;
+    // SAFETY: as above.
+    unsafe { write_lanes::<u32>(x, i.d, m, |l| results[l]) };
+    x.set_predicate(i.p, m, f(nonzero, q));
     Flow::Next
 }
 

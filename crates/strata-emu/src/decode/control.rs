@@ -88,12 +88,12 @@ impl Decoder<'_> {
         decoded
     }
 
-    /// The member mask, or every lane for the forms before Volta that have none.
+    /// The member mask; forms before Volta have none.
     fn members(&mut self, decoded: &mut Inst, i: &Instruction, at: usize) -> Decoded<()> {
         decoded.e = if i.has(Word::Sync) {
             self.source32(i.operands.get(at).ok_or("the member mask is missing")?)?
         } else {
-            // Old forms involve the lanes that happen to be active; nobody is waited for.
+            // They involve the lanes that happen to be active; nobody is waited for.
             self.word(0)
         };
         Ok(())
@@ -149,9 +149,6 @@ impl Decoder<'_> {
                 _ => None,
             })
             .ok_or("the mode is missing")?;
-        if !i.has(Word::Sync) {
-            return Err("`vote` without `.sync` needs a target before sm_70".into());
-        }
         let [d, a, ..] = &i.operands[..] else {
             return Err("operands are missing".into());
         };
@@ -191,10 +188,15 @@ impl Decoder<'_> {
                 _ => None,
             })
             .ok_or("the operation is missing")?;
-        if i.ty().is_some_and(Type::is_float) {
-            return Err("`redux` of floats is not executed".into());
-        }
-        let mut decoded = self.collective(&collective::reduction(), operation);
+        let mut decoded = if i.ty() == Some(Type::F32) {
+            let flag = |word, bit| if i.has(word) { bit } else { 0 };
+            let mode = flag(Word::Max, collective::FLOAT_MAX)
+                | flag(Word::NaN, collective::FLOAT_NAN)
+                | flag(Word::Abs, collective::FLOAT_ABS);
+            self.collective(&collective::float_reduction(), mode)
+        } else {
+            self.collective(&collective::reduction(), operation)
+        };
         decoded.d = self.destination(&i.operands[0], Type::B32)?;
         decoded.a = self.source32(&i.operands[1])?;
         self.members(&mut decoded, i, 2)?;

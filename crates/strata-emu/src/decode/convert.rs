@@ -11,7 +11,7 @@ use crate::lanes::{map1, map2, read_lanes, write_lanes};
 use crate::semantics::bits::{self, Amount};
 use crate::semantics::convert::{self, IntType};
 use crate::semantics::float::FloatMode;
-use crate::semantics::half::{Bf16, F16, HalfMode};
+use crate::semantics::half::{Bf16, F16, HalfMode, pair1, satfinite};
 use crate::semantics::rounding::Rounding;
 use strata_core::LaneMask;
 use strata_ptx::ast::{Instruction, Opcode as O, Operand, Type, Word};
@@ -27,6 +27,7 @@ struct Plan {
     ftz: bool,
     sat: bool,
     relu: bool,
+    satfinite: bool,
     /// `.rna`: ties away from zero, for tf32.
     away: bool,
     wide_source: bool,
@@ -54,6 +55,7 @@ impl Plan {
             ftz: i.has(Word::Ftz),
             sat: i.has(Word::Sat),
             relu: i.has(Word::Relu),
+            satfinite: i.has(Word::Satfinite),
             away: i.has(Word::Rna),
             wide_source: false,
             wide_result: false,
@@ -70,6 +72,17 @@ impl Plan {
 
     /// The converted bits, extended to 64.
     fn apply(self, bits: u64) -> Option<u64> {
+        let converted = self.convert(bits)?;
+        Some(match self.to {
+            _ if !self.satfinite => converted,
+            Type::F16 => u64::from(satfinite::<F16>(converted as u16)),
+            Type::Bf16 => u64::from(satfinite::<Bf16>(converted as u16)),
+            Type::Tf32 => u64::from(convert::satfinite_tf32(f32::from_bits(converted as u32)).to_bits()),
+            _ => converted,
+        })
+    }
+
+    fn convert(self, bits: u64) -> Option<u64> {
         let (rounding, mode, half) = (self.rounding, self.float_mode(), self.half_mode());
         if let (Some(from), Some(to)) = (int_type(self.from), int_type(self.to)) {
             return Some(convert::int_to_int(bits, from, to, self.sat));
@@ -178,7 +191,7 @@ impl Decoder<'_> {
     fn fast_conversion(&self, p: Plan) -> Option<OpFn> {
         use Type as T;
         let v = self.vector;
-        if p.sat || p.ftz || p.relu || p.away {
+        if p.sat || p.ftz || p.relu || p.away || p.satfinite {
             return None;
         }
         let nearest = p.rounding == Rounding::Nearest;
@@ -237,12 +250,18 @@ impl Decoder<'_> {
         let run: OpFn = if to == Type::F16x2 {
             lane_op!(self.vector, |x, i, m| {
                 let p = decode(i.imm);
-                map2(x, i, m, |a, b| convert::f32_pair_to_half2::<F16>(a, b, p.rounding, p.half_mode()))
+                map2(x, i, m, |a, b| {
+                    let pair = convert::f32_pair_to_half2::<F16>(a, b, p.rounding, p.half_mode());
+                    if p.satfinite { pair1(pair, satfinite::<F16>) } else { pair }
+                })
             })
         } else {
             lane_op!(self.vector, |x, i, m| {
                 let p = decode(i.imm);
-                map2(x, i, m, |a, b| convert::f32_pair_to_half2::<Bf16>(a, b, p.rounding, p.half_mode()))
+                map2(x, i, m, |a, b| {
+                    let pair = convert::f32_pair_to_half2::<Bf16>(a, b, p.rounding, p.half_mode());
+                    if p.satfinite { pair1(pair, satfinite::<Bf16>) } else { pair }
+                })
             })
         };
         let mut decoded = inst(run);
@@ -293,7 +312,7 @@ const TYPES: [Type; 17] = [
 fn encode(p: Plan) -> i64 {
     let code = |ty: Type| TYPES.iter().position(|&t| t == ty).unwrap_or(0) as i64;
     let towards = Rounding::ALL.iter().position(|&r| r == p.rounding).unwrap_or(0) as i64;
-    let flags = [p.integral, p.ftz, p.sat, p.relu, p.away, p.wide_source, p.wide_result];
+    let flags = [p.integral, p.ftz, p.sat, p.relu, p.away, p.wide_source, p.wide_result, p.satfinite];
     let flags = flags.iter().enumerate().fold(0, |all, (k, &f)| all | i64::from(f) << k);
     code(p.to) | code(p.from) << 8 | towards << 16 | flags << 24
 }
@@ -311,6 +330,7 @@ fn decode(imm: i64) -> Plan {
         away: flag(4),
         wide_source: flag(5),
         wide_result: flag(6),
+        satfinite: flag(7),
     }
 }
 

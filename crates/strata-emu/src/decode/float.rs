@@ -7,6 +7,7 @@ use crate::lane_op;
 use crate::lanes::{map1, map2, map3, read_lanes};
 use crate::semantics::approx;
 use crate::semantics::float::{Float, FloatClass, FloatMode, MinMaxMode};
+use crate::semantics::half::{Bf16, F16, HalfFormat};
 use crate::semantics::rounding::{Rounded, Rounding};
 use strata_core::LaneMask;
 use strata_ptx::ast::{Instruction, Opcode as O, Type, Word};
@@ -16,6 +17,7 @@ const FTZ: i64 = 1;
 const SAT: i64 = 2;
 const NAN: i64 = 4;
 const XORSIGN: i64 = 8;
+const ABS: i64 = 16;
 const ROUNDING_SHIFT: u32 = 8;
 
 fn mode(i: &Inst) -> FloatMode {
@@ -38,6 +40,7 @@ fn modifiers(i: &Instruction) -> i64 {
         | flag(Word::Sat, SAT)
         | flag(Word::NaN, NAN)
         | flag(Word::XorSign, XORSIGN)
+        | flag(Word::Abs, ABS)
         | towards << ROUNDING_SHIFT
 }
 
@@ -77,6 +80,9 @@ impl Decoder<'_> {
         let ty = i.ty().ok_or("the type is missing")?;
         let v = self.vector;
         let approximate = i.has(Word::Approx);
+        if let Some(half @ (Type::F16 | Type::Bf16)) = i.types().nth(1) {
+            return self.mixed(i, half);
+        }
         let run: OpFn = match i.op {
             O::Add => rounded!(self, i, ty, map2, (a, b), add_rn, add_rounded),
             O::Sub => rounded!(self, i, ty, map2, (a, b), sub_rn, sub_rounded),
@@ -150,8 +156,63 @@ impl Decoder<'_> {
         Ok(decoded)
     }
 
+    /// `add sub fma` of f32 with operands in half precision, which widen exactly.
+    fn mixed(&mut self, i: &Instruction, half: Type) -> Decoded<Inst> {
+        let v = self.vector;
+        macro_rules! mixed {
+            ($H:ty) => {
+                match i.op {
+                    O::Add => lane_op!(v, |x, i, m| {
+                        let (towards, mode) = (direction(i), mode(i));
+                        map2(x, i, m, |a: u16, c: f32| <$H>::widen(a).add_rounded(c, towards, mode))
+                    }),
+                    O::Sub => lane_op!(v, |x, i, m| {
+                        let (towards, mode) = (direction(i), mode(i));
+                        map2(x, i, m, |a: u16, c: f32| <$H>::widen(a).sub_rounded(c, towards, mode))
+                    }),
+                    O::Fma => lane_op!(v, |x, i, m| {
+                        let (towards, mode) = (direction(i), mode(i));
+                        map3(x, i, m, |a: u16, b: u16, c: f32| {
+                            <$H>::widen(a).fma_rounded(<$H>::widen(b), c, towards, mode)
+                        })
+                    }),
+                    _ => return Err("not an instruction of mixed precision".into()),
+                }
+            };
+        }
+        let mut decoded = inst(if half == Type::F16 { mixed!(F16) } else { mixed!(Bf16) });
+        decoded.d = self.destination(&i.operands[0], Type::F32)?;
+        decoded.a = self.source(&i.operands[1], half)?;
+        if let [_, _, b, c] = &i.operands[..] {
+            decoded.b = self.source(b, half)?;
+            decoded.c = self.source(c, Type::F32)?;
+        } else {
+            decoded.b = self.source(i.operands.get(2).ok_or("operands are missing")?, Type::F32)?;
+        }
+        decoded.imm = modifiers(i);
+        Ok(decoded)
+    }
+
     fn min_max(&mut self, i: &Instruction, ty: Type) -> Decoded<Inst> {
         let v = self.vector;
+        if i.operands.len() == 4 {
+            let run = if i.op == O::Min {
+                lane_op!(v, |x, i, m| {
+                    let (mode, magnitudes) = (min_max_mode(i), i.imm & ABS != 0);
+                    let read = |a: f32| if magnitudes { a.abs() } else { a };
+                    map3(x, i, m, |a, b, c| read(a).min_ptx(read(b), mode).min_ptx(read(c), mode))
+                })
+            } else {
+                lane_op!(v, |x, i, m| {
+                    let (mode, magnitudes) = (min_max_mode(i), i.imm & ABS != 0);
+                    let read = |a: f32| if magnitudes { a.abs() } else { a };
+                    map3(x, i, m, |a, b, c| read(a).max_ptx(read(b), mode).max_ptx(read(c), mode))
+                })
+            };
+            let mut decoded = self.uniform(i, ty, run)?;
+            decoded.imm = modifiers(i);
+            return Ok(decoded);
+        }
         let run: OpFn = match (i.op == O::Min, ty) {
             (true, Type::F32) => lane_op!(v, |x, i, m| {
                 let mode = min_max_mode(i);
@@ -168,9 +229,6 @@ impl Decoder<'_> {
                 lane_op!(v, |x, i, m| map2(x, i, m, |a: f64, b: f64| a.max_ptx(b, MinMaxMode::default())))
             }
         };
-        if i.operands.len() != 3 {
-            return Err("three operands are not executed".into());
-        }
         let mut decoded = self.uniform(i, ty, run)?;
         decoded.imm = modifiers(i);
         Ok(decoded)

@@ -57,7 +57,7 @@ impl Decoder<'_> {
             O::Add => halves!(v, ty, map2, pair2, (a, b), |i| mode(i), add),
             O::Sub => halves!(v, ty, map2, pair2, (a, b), |i| mode(i), sub),
             O::Mul => halves!(v, ty, map2, pair2, (a, b), |i| mode(i), mul),
-            O::Fma | O::Mad => halves!(v, ty, map3, pair3, (a, b, c), |i| mode(i), fma),
+            O::Fma => halves!(v, ty, map3, pair3, (a, b, c), |i| mode(i), fma),
             O::Neg => halves!(v, ty, map1, pair1, (a), |i| mode(i).ftz, neg),
             O::Abs => halves!(v, ty, map1, pair1, (a), |i| mode(i).ftz, abs),
             O::Min => halves!(v, ty, map2, pair2, (a, b), |i| min_max_mode(i), min),

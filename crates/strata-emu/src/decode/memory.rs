@@ -359,11 +359,11 @@ impl Decoder<'_> {
             (Word::Max, Type::S64) => atomics!(space, wide, i64, |o, b, _| o.max(b)),
             (Word::Inc, _) => atomics!(space, wide, u32, |o, b, _| if o >= b { 0 } else { o + 1 }),
             (Word::Dec, _) => atomics!(space, wide, u32, |o, b, _| if o == 0 || o > b { b } else { o - 1 }),
-            (Word::And, Type::B32) => atomics!(space, wide, u32, |o, b, _| o & b),
+            (Word::And, t) if t.bits() == 32 => atomics!(space, wide, u32, |o, b, _| o & b),
             (Word::And, _) => atomics!(space, wide, u64, |o, b, _| o & b),
-            (Word::Or, Type::B32) => atomics!(space, wide, u32, |o, b, _| o | b),
+            (Word::Or, t) if t.bits() == 32 => atomics!(space, wide, u32, |o, b, _| o | b),
             (Word::Or, _) => atomics!(space, wide, u64, |o, b, _| o | b),
-            (Word::Xor, Type::B32) => atomics!(space, wide, u32, |o, b, _| o ^ b),
+            (Word::Xor, t) if t.bits() == 32 => atomics!(space, wide, u32, |o, b, _| o ^ b),
             (Word::Xor, _) => atomics!(space, wide, u64, |o, b, _| o ^ b),
             (Word::Exch, t) if t.bits() == 32 => atomics!(space, wide, u32, |_, b, _| b),
             (Word::Exch, _) => atomics!(space, wide, u64, |_, b, _| b),
@@ -407,6 +407,17 @@ impl Decoder<'_> {
             Some(r @ Operand::Register(id)) if self.register_type(*id).bits() == 32 => self.source(r, Type::U32)?,
             _ => self.word(*size as u32),
         };
+        // A predicate in this place says that nothing is read.
+        let ignored = match rest.first() {
+            Some(p @ Operand::Not(_)) => Some(p),
+            Some(p @ Operand::Register(id)) if self.register_type(*id) == Type::Pred => Some(p),
+            _ => None,
+        };
+        let (ignored, flip) = match ignored {
+            Some(p) => self.predicate_source(p)?,
+            None => (crate::exec::TRUE_PREDICATE, u32::MAX),
+        };
+        (decoded.r, decoded.p) = (ignored, u16::from(flip != 0));
         Ok(decoded)
     }
 

@@ -11,6 +11,7 @@
 
 mod arithmetic;
 mod class;
+mod compare;
 mod control;
 mod convert;
 mod float;
@@ -18,11 +19,14 @@ pub(crate) mod frame;
 mod half;
 mod memory;
 mod moves;
+mod packed;
 mod video;
 
 use crate::check::Watched;
 use crate::exec::{Exec, FIRST_PREDICATE, Flow, Inst, OpFn, Slot, TRUE_PREDICATE};
 use crate::kernel::{Block, Call, Callee, Code, Constant, Control, Exit, Kernel, NO_BLOCK, Origin, Test, VisitInfo};
+use crate::lane_op;
+use crate::lanes::map1;
 use crate::program::{FUNCTION_WINDOW, Symbols};
 use arrayvec::ArrayVec;
 use frame::Frame;
@@ -291,6 +295,13 @@ impl<'a> Decoder<'a> {
             O::Bra | O::Brx | O::Ret | O::Exit => Ok(inst(nothing)),
             O::Call => self.built_in(i),
             O::Ld | O::Ldu | O::St | O::Atom | O::Red | O::Cp | O::Prefetch | O::Prefetchu => self.memory(i),
+            // Cache policies are hints that nothing here reads.
+            O::Createpolicy => {
+                let mut decoded = inst(lane_op!(self.vector, |x, i, m| map1(x, i, m, |a: u64| a)));
+                decoded.d = self.destination(&i.operands[0], Type::B64)?;
+                decoded.a = self.double(0);
+                Ok(decoded)
+            }
             O::Mov | O::Cvta | O::Selp | O::Slct | O::Isspacep | O::Prmt => self.moves(i),
             O::Cvt | O::Szext => self.convert(i),
             O::Bar
@@ -337,6 +348,7 @@ impl<'a> Decoder<'a> {
             _ => match i.ty() {
                 Some(Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2) => self.half(i),
                 Some(Type::F32 | Type::F64) if i.op != O::Set && i.op != O::Setp => self.float(i),
+                Some(Type::F32x2) => self.float_pairs(i),
                 Some(_) => self.arithmetic(i),
                 None => Err("the instruction has no type".into()),
             },

@@ -10,6 +10,7 @@ use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW};
 use crate::ops::moves::{is_space, local_address, pack, pack_bytes, unpack};
 use crate::ops::special;
 use crate::semantics::bits::{self, PermuteMode};
+use crate::semantics::float::Float;
 use strata_ptx::ast::{Instruction, Opcode as O, Operand, Special, StateSpace, Symbol, Type, Word};
 
 impl Decoder<'_> {
@@ -236,7 +237,7 @@ impl Decoder<'_> {
         Ok(decoded)
     }
 
-    /// `slct`: `c >= 0 ? a : b`; an f32 NaN is not.
+    /// `slct`: `c >= 0 ? a : b`; an f32 NaN is not, and with `.ftz` a subnormal is zero.
     fn select_by_sign(&mut self, i: &Instruction) -> Decoded<Inst> {
         let types: Vec<Type> = i.types().collect();
         let (Some(&ty), Some(&by)) = (types.first(), types.get(1)) else {
@@ -247,15 +248,17 @@ impl Decoder<'_> {
             (false, false) => {
                 lane_op!(v, |x, i, m| map3(x, i, m, |a: u32, b: u32, c: i32| if c >= 0 { a } else { b }))
             }
-            (false, true) => {
-                lane_op!(v, |x, i, m| map3(x, i, m, |a: u32, b: u32, c: f32| if c >= 0.0 { a } else { b }))
-            }
+            (false, true) => lane_op!(v, |x, i, m| {
+                let ftz = i.imm != 0;
+                map3(x, i, m, |a: u32, b: u32, c: f32| if c.flush(ftz) >= 0.0 { a } else { b })
+            }),
             (true, false) => {
                 lane_op!(v, |x, i, m| map3(x, i, m, |a: u64, b: u64, c: i32| if c >= 0 { a } else { b }))
             }
-            (true, true) => {
-                lane_op!(v, |x, i, m| map3(x, i, m, |a: u64, b: u64, c: f32| if c >= 0.0 { a } else { b }))
-            }
+            (true, true) => lane_op!(v, |x, i, m| {
+                let ftz = i.imm != 0;
+                map3(x, i, m, |a: u64, b: u64, c: f32| if c.flush(ftz) >= 0.0 { a } else { b })
+            }),
         };
         let [d, a, b, c] = &i.operands[..] else {
             return Err("four operands are needed".into());
@@ -265,6 +268,7 @@ impl Decoder<'_> {
         decoded.a = self.source(a, ty)?;
         decoded.b = self.source(b, ty)?;
         decoded.c = self.source(c, by)?;
+        decoded.imm = i64::from(i.has(Word::Ftz));
         Ok(decoded)
     }
 

@@ -7,14 +7,18 @@
 use crate::exec::{Exec, Flow, Inst, OpFn};
 use crate::kernel::Control;
 use crate::lanes::{read_lanes, write_lanes};
+use crate::semantics::float::{Float, MinMaxMode};
 use strata_core::{LANES, LaneMask};
 
-/// The member mask of a collective: what the first active lane says.
+/// The member mask of a collective: what the first active lane says. None named means the lanes that are active.
 #[inline(always)]
 fn members(x: &Exec<'_>, i: &Inst, m: LaneMask) -> LaneMask {
     // SAFETY: decoding gave a 32-bit slot.
     let masks = unsafe { read_lanes::<u32>(x, i.e) };
-    masks[m.trailing_zeros() as usize]
+    match masks[m.trailing_zeros() as usize] {
+        0 => m,
+        named => named,
+    }
 }
 
 /// True if no live member is missing.
@@ -189,6 +193,27 @@ pub(crate) const REDUCTIONS: [fn(u32, u32) -> u32; 8] = [
     |a, b| a ^ b,
 ];
 
+/// Modes of `redux.sync` of floats, as bits of `imm >> CONTROL_BITS`: the greatest instead of the least, `.NaN`, `.abs`.
+pub(crate) const FLOAT_MAX: i64 = 1;
+pub(crate) const FLOAT_NAN: i64 = 2;
+pub(crate) const FLOAT_ABS: i64 = 4;
+
+/// `redux.sync.min` and `.max` of f32.
+unsafe fn finish_float_reduction(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    let here = members(x, i, m) & x.live;
+    let flag = |bit: i64| (i.imm >> CONTROL_BITS) & bit != 0;
+    let mode = MinMaxMode { nan: flag(FLOAT_NAN), ..MinMaxMode::default() };
+    let pick = |a: f32, b: f32| if flag(FLOAT_MAX) { a.max_ptx(b, mode) } else { a.min_ptx(b, mode) };
+    let read = |l: usize| f32::from_bits(x.exchange[l] as u32);
+    let lanes = (0..LANES).filter(|l| here >> l & 1 != 0);
+    // With itself, so that the NaN of a single member becomes canonical.
+    let values = lanes.map(read).map(|v| if flag(FLOAT_ABS) { v.abs() } else { v }).map(|v| pick(v, v));
+    let result = values.reduce(pick).unwrap_or_default();
+    // SAFETY: decoding gave a 32-bit destination.
+    unsafe { write_lanes::<f32>(x, i.d, m, |_| result) };
+    Flow::Next
+}
+
 /// `elect.sync`: the lowest member is the leader.
 unsafe fn finish_election(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let here = members(x, i, m) & x.live;
@@ -219,6 +244,10 @@ pub(crate) fn match_lanes(wide: bool) -> Collective {
 
 pub(crate) fn reduction() -> Collective {
     collective!(gather32, finish_reduction)
+}
+
+pub(crate) fn float_reduction() -> Collective {
+    collective!(gather32, finish_float_reduction)
 }
 
 pub(crate) fn election() -> Collective {

@@ -779,7 +779,7 @@ pub(crate) fn lane_pointer<const SPACE: u8>(
 }
 
 /// `cp.async`: `q` bytes from global (`a`, `imm`) to shared memory (`b`, plus the constant in `e`); only the first `c`
-/// bytes are read, the rest is zero.
+/// bytes are read, none where predicate `r` (inverted if `p` is set) holds, the rest is zero.
 pub(crate) unsafe fn copy_async<const WIDE: bool>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     // SAFETY: decoding gave slots of these sizes.
     let (from, to, sizes) = unsafe {
@@ -792,17 +792,24 @@ pub(crate) unsafe fn copy_async<const WIDE: bool>(x: &mut Exec<'_>, i: &Inst, m:
         (addresses::<true>(x, i), to, read_lanes::<u32>(x, i.c))
     };
     let width = u64::from(i.q);
+    let ignored = if i.p == 0 { x.predicate(i.r) } else { !x.predicate(i.r) };
     for lane in (0..LANES).filter(|l| m >> l & 1 != 0) {
         let target = match lane_pointer::<SHARED>(x, i, lane, to[lane], width) {
             Ok(target) => target,
             Err(flow) => return flow,
         };
-        let read = u64::from(sizes[lane]).min(width) as usize;
+        let read = if ignored >> lane & 1 != 0 { 0 } else { u64::from(sizes[lane]).min(width) as usize };
         // SAFETY: both ranges were checked by `lane_pointer`; shared and global memory do not overlap.
         unsafe {
             std::ptr::write_bytes(target, 0, width as usize);
             if read > 0 {
-                match lane_pointer::<GLOBAL>(x, i, lane, from[lane], width) {
+                // What is not read may lie outside: then only the first and the last byte read are checked.
+                let whole = read as u64 == width || !aligned(from[lane], width);
+                let last = if whole { from[lane] } else { from[lane] + read as u64 - 1 };
+                let checked = if whole { width } else { 1 };
+                let ends = lane_pointer::<GLOBAL>(x, i, lane, last, checked)
+                    .and_then(|_| lane_pointer::<GLOBAL>(x, i, lane, from[lane], checked));
+                match ends {
                     Ok(source) => std::ptr::copy_nonoverlapping(source, target, read),
                     Err(flow) => return flow,
                 }

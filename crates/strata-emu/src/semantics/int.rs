@@ -140,6 +140,18 @@ pub fn add_sat_s32(a: i32, b: i32) -> i32 {
     a.saturating_add(b)
 }
 
+/// `add.sat.u32`: clamped to the range of `u32`.
+#[inline(always)]
+pub fn add_sat_u32(a: u32, b: u32) -> u32 {
+    a.saturating_add(b)
+}
+
+/// `sub.sat.u32`: clamped to the range of `u32`.
+#[inline(always)]
+pub fn sub_sat_u32(a: u32, b: u32) -> u32 {
+    a.saturating_sub(b)
+}
+
 /// `sub.sat.s32`: clamped to the range of `s32`.
 #[inline(always)]
 pub fn sub_sat_s32(a: i32, b: i32) -> i32 {
@@ -312,50 +324,6 @@ macro_rules! carry {
 
 carry! { u32, u32; i32, u32; u64, u64; i64, u64; }
 
-/// Applies `f` to the 16-bit halves of two registers.
-#[inline(always)]
-pub fn map_u16x2(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
-    let low = f(a as u16, b as u16) as u32;
-    let high = f((a >> 16) as u16, (b >> 16) as u16) as u32;
-    low | (high << 16)
-}
-
-/// Applies `f` to the signed 16-bit halves of two registers.
-#[inline(always)]
-pub fn map_s16x2(a: u32, b: u32, f: impl Fn(i16, i16) -> i16) -> u32 {
-    map_u16x2(a, b, |a, b| f(a as i16, b as i16) as u16)
-}
-
-/// `add.u16x2` and `add.s16x2`.
-#[inline(always)]
-pub fn add_16x2(a: u32, b: u32) -> u32 {
-    map_u16x2(a, b, u16::wrapping_add)
-}
-
-/// `min.u16x2`.
-#[inline(always)]
-pub fn min_u16x2(a: u32, b: u32) -> u32 {
-    map_u16x2(a, b, Ord::min)
-}
-
-/// `max.u16x2`.
-#[inline(always)]
-pub fn max_u16x2(a: u32, b: u32) -> u32 {
-    map_u16x2(a, b, Ord::max)
-}
-
-/// `min{.relu}.s16x2`.
-#[inline(always)]
-pub fn min_s16x2(a: u32, b: u32, relu: bool) -> u32 {
-    map_s16x2(a, b, |a, b| if relu { a.min(b).relu() } else { a.min(b) })
-}
-
-/// `max{.relu}.s16x2`.
-#[inline(always)]
-pub fn max_s16x2(a: u32, b: u32, relu: bool) -> u32 {
-    map_s16x2(a, b, |a, b| if relu { a.max(b).relu() } else { a.max(b) })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -475,19 +443,6 @@ mod tests {
             let (h0, h1) = (a as i16 as i64, (a >> 16) as i16 as i64);
             prop_assert_eq!(dp2a(a, true, b, false, false, c), (c as i64 + h0 * u(b, 0) + h1 * u(b, 1)) as u32);
             prop_assert_eq!(dp2a(a, true, b, true, true, c), (c as i64 + h0 * s(b, 2) + h1 * s(b, 3)) as u32);
-        }
-
-        #[test]
-        fn packed_halves_do_not_mix(a0: u16, a1: u16, b0: u16, b1: u16) {
-            let pack = |low: u16, high: u16| low as u32 | (high as u32) << 16;
-            let (a, b) = (pack(a0, a1), pack(b0, b1));
-            prop_assert_eq!(add_16x2(a, b), pack(a0.wrapping_add(b0), a1.wrapping_add(b1)));
-            prop_assert_eq!(min_u16x2(a, b), pack(a0.min(b0), a1.min(b1)));
-            prop_assert_eq!(max_u16x2(a, b), pack(a0.max(b0), a1.max(b1)));
-            let (s0, s1, t0, t1) = (a0 as i16, a1 as i16, b0 as i16, b1 as i16);
-            prop_assert_eq!(min_s16x2(a, b, false), pack(s0.min(t0) as u16, s1.min(t1) as u16));
-            prop_assert_eq!(max_s16x2(a, b, true), pack(s0.max(t0).max(0) as u16, s1.max(t1).max(0) as u16));
-            prop_assert_eq!(min_s16x2(a, b, true), pack(s0.min(t0).max(0) as u16, s1.min(t1).max(0) as u16));
         }
     }
 }

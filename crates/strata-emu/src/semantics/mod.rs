@@ -32,6 +32,7 @@ pub mod convert;
 pub mod float;
 pub mod half;
 pub mod int;
+pub mod packed;
 #[cfg(test)]
 mod reference;
 pub mod rounding;

@@ -61,6 +61,7 @@ impl Body {
             operands,
             outputs: count,
             guard: None,
+            form: crate::ast::FormId::default(),
             executes: true,
             span: Span::default(),
             loc: None,

@@ -5,10 +5,11 @@
 
 mod coverage;
 mod matching;
-#[cfg(test)]
 mod samples;
 mod table;
 
 pub use coverage::coverage_table;
 pub(crate) use matching::{Mismatch, matching, mismatch};
-pub(crate) use table::{Expect, Form, Pairing, Role, Spec, forms_of};
+pub use samples::SAMPLE_REGISTERS;
+pub(crate) use table::{Expect, Pairing, Role, Spec, forms_of};
+pub use table::{Form, FormId, forms};

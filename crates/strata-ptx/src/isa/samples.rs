@@ -1,8 +1,12 @@
-//! Every form of the table, with every word of every modifier, spelled out and parsed.
+//! Every form of the table, with every word of every modifier, spelled out: what tests parse, print and decode.
 
-use super::table::{Expect, Form, Pairing, Role, Spec, forms};
+use super::table::{Expect, Form, Pairing, Role, Spec};
 use crate::ast::Type;
-use crate::words::Word;
+use crate::words::{Opcode, Word};
+
+/// Declarations of all that [`Form::spellings`] names; the label `end` has to follow.
+pub const SAMPLE_REGISTERS: &str = ".reg .pred %p<4>; .reg .b8 %b<4>; .reg .b16 %h<4>; .reg .b32 %r<4>; \
+     .reg .b64 %d<4>; .reg .b128 %q<4>; .param .align 16 .b8 slot[64];\ntargets: .branchtargets end;\nproto: .callprototype _ (.param .b32 _);\n";
 
 /// The modifiers of a form: the required ones, with `word` in slot `at` if given.
 fn modifiers(form: &Form, chosen: Option<(usize, Word)>) -> Vec<Word> {
@@ -24,7 +28,7 @@ fn register(ty: Option<Type>) -> &'static str {
     }
 }
 
-fn operand(spec: &Spec, words: &[Word]) -> String {
+fn operand(form: &Form, spec: &Spec, words: &[Word]) -> String {
     let types: Vec<Type> = words.iter().filter_map(|word| word.as_type()).collect();
     let ty = match spec.expect {
         Expect::Nth(n) => types.get(n as usize).copied(),
@@ -49,9 +53,17 @@ fn operand(spec: &Spec, words: &[Word]) -> String {
         },
         (Role::Vector, _) => format!("{{{value}, {value}}}"),
         (Role::PerVec, Some(n)) => format!("{{{}}}", vec![value; n].join(", ")),
+        (Role::Value, _) if spec.expect == Expect::Any => "%d1".to_owned(),
         (Role::Value | Role::PerVec, _) => value.to_owned(),
         (Role::MaybeNot, _) => "!%p2".to_owned(),
+        (Role::Selected, _) if form.op.name().ends_with('2') => format!("{value}.h10"),
+        (Role::Selected, _) if form.op.name().ends_with('4') => format!("{value}.b3210"),
         (Role::Selected, _) => format!("{value}.b0"),
+        (Role::Address, _)
+            if form.op == Opcode::St && words.iter().any(|w| matches!(w, Word::Param | Word::ParamFunc)) =>
+        {
+            "[slot+8]".to_owned()
+        }
         (Role::Address, _) => "[%d1+8]".to_owned(),
         (Role::Bracketed, _) => "[%d1, {%r1, %r2}]".to_owned(),
         (Role::Literal, _) => "4".to_owned(),
@@ -63,67 +75,79 @@ fn operand(spec: &Spec, words: &[Word]) -> String {
     if spec.pairing == Pairing::Never { text } else { format!("{text}|%p2") }
 }
 
-/// One spelling of a form with those modifiers, without and with its optional operands.
-fn spellings(form: &Form, words: &[Word]) -> Vec<String> {
+impl Form {
+    /// The form as instructions: with each word of each modifier, without and with its optional operands.
+    pub fn spellings(&self) -> Vec<String> {
+        let chosen = std::iter::once(None).chain(self.choices().map(Some));
+        chosen.flat_map(|choice| spelled(self, &modifiers(self, choice))).collect()
+    }
+}
+
+/// The form with those modifiers, without and with its optional operands.
+fn spelled(form: &Form, words: &[Word]) -> Vec<String> {
     let mut head = form.op.name().to_owned();
     for word in words {
         head.push('.');
         head.push_str(word.name());
     }
-    let spelled = |with_optional: bool| {
+    let with = |optional: bool| {
         let operands: Vec<String> = form
             .operands
             .iter()
-            .filter(|spec| with_optional || !spec.optional)
-            .map(|spec| operand(spec, words))
+            .filter(|spec| optional || !spec.optional)
+            .map(|spec| operand(form, spec, words))
             .collect();
         format!("{head} {};", operands.join(", "))
     };
-    vec![spelled(false), spelled(true)]
+    if form.operands.iter().any(|spec| spec.optional) { vec![with(false), with(true)] } else { vec![with(false)] }
 }
 
-/// A module with an instruction for each word of each modifier of each form, and the forms in the same order.
-pub(crate) fn every_form() -> (String, Vec<&'static Form>) {
-    let mut text = String::from(
-        ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k() {\n.reg .pred %p<4>; .reg .b8 %b<4>;\n\
-         .reg .b16 %h<4>; .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .b128 %q<4>;\n\
-         targets: .branchtargets end;\nproto: .callprototype _ (.param .b32 _);\n",
-    );
-    let mut order = Vec::new();
-    for form in forms() {
-        let chosen = form.slots.iter().enumerate().flat_map(|(at, s)| s.words.iter().map(move |w| Some((at, *w))));
-        for choice in std::iter::once(None).chain(chosen) {
-            for line in spellings(form, &modifiers(form, choice)) {
+#[cfg(test)]
+mod tests {
+    use super::super::table::{Form, forms};
+    use super::SAMPLE_REGISTERS;
+
+    /// A module with an instruction for each word of each modifier of each form, and the forms in the same order.
+    fn every_form() -> (String, Vec<&'static Form>) {
+        let mut text =
+            format!(".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k() {{\n{SAMPLE_REGISTERS}");
+        let mut order = Vec::new();
+        for form in forms() {
+            for line in form.spellings() {
                 text.push_str(&line);
                 text.push('\n');
                 order.push(form);
             }
         }
+        text.push_str("end: ret;\n}\n");
+        (text, order)
     }
-    text.push_str("end: ret;\n}\n");
-    (text, order)
-}
 
-#[test]
-fn every_form_parses_and_prints_back() {
-    let (text, order) = every_form();
-    let parsed = crate::parse("forms.ptx", &text);
-    assert!(
-        parsed.diagnostics.is_empty(),
-        "{}",
-        crate::render("forms.ptx", &text, &parsed.diagnostics[..parsed.diagnostics.len().min(20)], false)
-    );
-    let module = parsed.module.expect("no diagnostics, so a module");
-    let instructions = &module.functions[0].instructions;
-    assert_eq!(instructions.len(), order.len() + 1);
-    for (instruction, form) in instructions.iter().zip(order) {
-        assert_eq!(instruction.op, form.op, "{instruction} against `{}`", form.text);
-        assert_eq!(instruction.executes, form.executes, "{instruction} against `{}`", form.text);
+    #[test]
+    fn every_form_parses_and_prints_back() {
+        let (text, order) = every_form();
+        let parsed = crate::parse("forms.ptx", &text);
+        assert!(
+            parsed.diagnostics.is_empty(),
+            "{}",
+            crate::render("forms.ptx", &text, &parsed.diagnostics[..parsed.diagnostics.len().min(20)], false)
+        );
+        let module = parsed.module.expect("no diagnostics, so a module");
+        let instructions = &module.functions[0].instructions;
+        assert_eq!(instructions.len(), order.len() + 1);
+        for (instruction, form) in instructions.iter().zip(order) {
+            assert_eq!(instruction.op, form.op, "{instruction} against `{}`", form.text);
+            assert_eq!(instruction.form, form.id, "{instruction} against `{}`", form.text);
+            assert_eq!(instruction.executes, form.executes, "{instruction} against `{}`", form.text);
+            let places = form.places(&instruction.words).expect("the form fits");
+            let fits = |(&at, &word): (&usize, &crate::words::Word)| form.choices().any(|c| c == (at, word));
+            assert!(places.iter().zip(&instruction.words).all(fits), "{instruction} against `{}`", form.text);
+        }
+        let printed = module.to_string();
+        let again = crate::parse("printed.ptx", &printed);
+        assert!(again.diagnostics.is_empty(), "{}", again.render(&printed, false));
+        let again = again.module.expect("no diagnostics, so a module");
+        assert_eq!(again.functions[0].instructions.len(), instructions.len());
+        assert_eq!(again.to_string(), printed);
     }
-    let printed = module.to_string();
-    let again = crate::parse("printed.ptx", &printed);
-    assert!(again.diagnostics.is_empty(), "{}", again.render(&printed, false));
-    let again = again.module.expect("no diagnostics, so a module");
-    assert_eq!(again.functions[0].instructions.len(), instructions.len());
-    assert_eq!(again.to_string(), printed);
 }

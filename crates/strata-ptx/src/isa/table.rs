@@ -82,9 +82,14 @@ pub(crate) struct Slot {
     pub(crate) is_type: bool,
 }
 
-/// One form of an instruction.
+/// The number of a form: its place in the table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct FormId(pub u16);
+
+/// One form of an instruction: a line of the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Form {
+pub struct Form {
+    pub(crate) id: FormId,
     pub(crate) op: Opcode,
     pub(crate) slots: Vec<Slot>,
     pub(crate) operands: Vec<Spec>,
@@ -95,6 +100,28 @@ pub(crate) struct Form {
     pub(crate) text: &'static str,
     /// The heading of its section.
     pub(crate) section: &'static str,
+}
+
+impl Form {
+    /// Its number, which [`Instruction::form`](crate::ast::Instruction::form) names.
+    pub fn id(&self) -> FormId {
+        self.id
+    }
+
+    /// Opcode, modifiers and operands as the table spells them.
+    pub fn text(&self) -> &'static str {
+        self.text
+    }
+
+    /// True if the emulator executes it.
+    pub fn executes(&self) -> bool {
+        self.executes
+    }
+
+    /// Every modifier that may stand in one of its places: the number of the place, and the word.
+    pub fn choices(&self) -> impl Iterator<Item = (usize, Word)> {
+        self.slots.iter().enumerate().flat_map(|(at, slot)| slot.words.iter().map(move |&word| (at, word)))
+    }
 }
 
 struct Table {
@@ -112,8 +139,8 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     Table { forms, by_opcode }
 });
 
-/// Every form, in the order of the table.
-pub(crate) fn forms() -> &'static [Form] {
+/// Every form of every instruction, in the order of the table.
+pub fn forms() -> &'static [Form] {
     &TABLE.forms
 }
 
@@ -145,7 +172,7 @@ fn read(text: &'static str) -> (Vec<Form>, Vec<String>) {
         for line in section.iter().filter(|line| line.starts_with(|c: char| c.is_ascii_alphabetic())) {
             has_forms = true;
             match form(line, heading, &own, &shared) {
-                Ok(form) => forms.push(form),
+                Ok(form) => forms.push(Form { id: FormId(forms.len() as u16), ..form }),
                 Err(fault) => faults.push(format!("{line}: {fault}")),
             }
         }
@@ -198,7 +225,7 @@ fn form(line: &'static str, section: &'static str, own: &Choices, shared: &Choic
     let op = Opcode::parse(&spelling[..name_end]).ok_or("unknown opcode")?;
     let slots = slots(&spelling[name_end..], own, shared)?;
     let (operands, outputs) = specs(operands)?;
-    Ok(Form { op, slots, operands, outputs, executes, text, section })
+    Ok(Form { id: FormId::default(), op, slots, operands, outputs, executes, text, section })
 }
 
 fn slots(mut text: &'static str, own: &Choices, shared: &Choices) -> Result<Vec<Slot>, String> {

@@ -74,6 +74,7 @@ impl<'a> Parser<'a> {
                 outputs: if spelling.op == Opcode::Call { 1 } else { form.outputs.min(operands.len() as u8) },
                 operands,
                 guard,
+                form: form.id,
                 executes: form.executes,
                 span,
                 loc,
