@@ -185,9 +185,14 @@ impl Cta {
                         ran = true;
                         all_spinning &= spinning;
                     }
-                    WarpStop::Exited | WarpStop::Left => {
+                    WarpStop::Exited => {
                         ran = true;
                         all_spinning = false;
+                    }
+                    WarpStop::Left => {
+                        ran = true;
+                        all_spinning = false;
+                        self.open_barriers(x);
                     }
                 }
             }
@@ -195,7 +200,7 @@ impl Cta {
             if self.warps.iter().all(|w| w.live == 0) {
                 return CtaStop::Done;
             }
-            if opened {
+            if opened || (!ran || all_spinning) && self.let_go() {
                 continue;
             }
             if !ran {
@@ -225,6 +230,13 @@ impl Cta {
             }
         }
         opened
+    }
+
+    /// In warps that stand at a barrier, lets lanes go that wait for their siblings to pass it: the barrier, or somebody
+    /// who spins, may be waiting for them. Says whether there were any.
+    fn let_go(&mut self) -> bool {
+        let stands = |w: &Warp| w.splits.iter().all(|s| s.state != State::Ready);
+        self.warps.iter_mut().filter(|w| w.live != 0 && stands(w)).fold(false, |any, w| w.let_go() || any)
     }
 
     /// Nobody can run and nobody has come to the end: says who waits where.

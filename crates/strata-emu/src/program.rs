@@ -183,7 +183,7 @@ impl Program {
             kernel: name.to_owned(),
             reason: format!("no such kernel; the module has {}", self.kernels().collect::<Vec<_>>().join(", ")),
         })?;
-        launch::check(&kernel, config)?;
+        launch::check(&kernel, config, memory)?;
         let refused = |e: MemoryError| LaunchError::Refused { kernel: name.to_owned(), reason: e.to_string() };
         memory.write(self.params, &config.params).map_err(refused)?;
         let workspace = launch::workspace_of(config, memory).map_err(refused)?;
