@@ -189,17 +189,22 @@ impl Cta {
                         ran = true;
                         all_spinning = false;
                     }
+                    WarpStop::Arrived => {
+                        ran = true;
+                        all_spinning = false;
+                        self.open_barriers(x);
+                    }
                 }
             }
             let opened = self.open_barriers(x);
             if self.warps.iter().all(|w| w.live == 0) {
                 return CtaStop::Done;
             }
-            if opened {
+            if opened || (!ran || all_spinning) && self.let_go() {
                 continue;
             }
             if !ran {
-                return self.deadlock(x);
+                return CtaStop::Fault { warp: self.deadlock(x) };
             }
             if all_spinning {
                 return CtaStop::Spinning;
@@ -227,8 +232,15 @@ impl Cta {
         opened
     }
 
+    /// In warps that stand at a barrier, lets lanes go that wait for their siblings to pass it: the barrier, or somebody
+    /// who spins, may be waiting for them. Says whether there were any.
+    pub(crate) fn let_go(&mut self) -> bool {
+        let stands = |w: &Warp| w.splits.iter().all(|s| s.state != State::Ready);
+        self.warps.iter_mut().filter(|w| w.live != 0 && stands(w)).fold(false, |any, w| w.let_go() || any)
+    }
+
     /// Nobody can run and nobody has come to the end: says who waits where.
-    fn deadlock(&self, x: &mut Exec<'_>) -> CtaStop {
+    pub(crate) fn deadlock(&self, x: &mut Exec<'_>) -> usize {
         let kernel = x.launch.kernel;
         let mut places: Vec<String> = Vec::new();
         let mut culprit = 0;
@@ -252,6 +264,6 @@ impl Cta {
         let exited = self.warps.iter().filter(|w| w.live == 0).count();
         let waiting = format!("{} ({exited} of {} warps have exited)", places.join("; "), self.warps.len());
         x.fail(Cause::BarrierDeadlock { waiting });
-        CtaStop::Fault { warp: culprit }
+        culprit
     }
 }

@@ -25,6 +25,11 @@ impl Slot {
     pub(crate) const fn constant(unit: u32) -> Self {
         Self(unit | Self::CONSTANT)
     }
+
+    /// True if it is one of the function's constants.
+    pub(crate) const fn is_constant(self) -> bool {
+        self.0 & Self::CONSTANT != 0
+    }
 }
 
 /// What to do after an instruction.
@@ -121,8 +126,11 @@ pub(crate) struct Exec<'l> {
     pub(crate) resident: u32,
     /// Warp instructions so far: the clock of a machine without time.
     pub(crate) clock: u64,
-    /// True after an instruction by which other threads could be awaited (atomic, volatile, acquire).
+    /// True after an instruction with which programs wait for other threads: a volatile, relaxed or acquiring access, an
+    /// atomic that changed nothing (a lock not taken), a sleep.
     pub(crate) synchronised: bool,
+    /// True after an atomic that changed memory, or a fence: seldom a sign of waiting, but it can be.
+    pub(crate) communicated: bool,
     /// Exchange area of the warp's collectives.
     pub(crate) exchange: *mut Exchange,
     /// Bytes read and written in device memory.

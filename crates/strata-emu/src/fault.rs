@@ -67,6 +67,8 @@ pub enum Cause {
     },
     /// The call stack or local memory of a thread is used up.
     StackOverflow {
+        /// Functions on the stack, the kernel included.
+        depth: u32,
         /// Bytes of local memory a thread has.
         local: u64,
     },
@@ -118,12 +120,12 @@ impl fmt::Display for Cause {
             }
             Self::BarrierDeadlock { waiting } => write!(f, "barrier deadlock: {waiting}"),
             Self::InstructionLimit { limit } => {
-                write!(f, "instruction limit: the launch executed more than {limit} warp instructions")
+                write!(f, "instruction limit: the launch has executed {limit} warp instructions and is not at its end")
             }
             Self::Trap { message, .. } => f.write_str(message),
             Self::Unsupported { what } => f.write_str(what),
-            Self::StackOverflow { local } => {
-                write!(f, "stack overflow: a thread used up its {local} bytes of local memory in nested calls")
+            Self::StackOverflow { depth, local } => {
+                write!(f, "stack overflow: {depth} calls deep, with {local} bytes of local memory per thread")
             }
         }
     }

@@ -17,7 +17,7 @@ const CHUNK: usize = 8;
 /// A value that lives in a lane.
 pub(crate) trait Lane: Copy {
     /// How the lane stores it: at least 32 bits.
-    type Stored: Copy;
+    type Stored: Copy + PartialEq;
     /// From the stored form; upper bits are ignored.
     fn load(stored: Self::Stored) -> Self;
     /// To the stored form; upper bits are zero.

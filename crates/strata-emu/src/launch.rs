@@ -9,7 +9,7 @@ use crate::cta::{Cta, CtaStop};
 use crate::exec::{Exec, TouchedRange};
 use crate::fault::{Cause, Fault};
 use crate::kernel::{Constant, Kernel, VisitInfo};
-use crate::memory::{Memory, MemoryError};
+use crate::memory::{Memory, MemoryError, WINDOW_BYTES};
 use crate::output::Output;
 use crate::warp::{Unit, Visits};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -94,11 +94,10 @@ impl LaunchState<'_> {
         self.memory.local_base().0 + index * per_warp
     }
 
-    /// CTAs that can be resident together: limited by local memory.
+    /// CTAs that can be resident together: limited by local memory. [`check`] made sure that it is at least one.
     fn resident_limit(&self) -> usize {
-        let per_cta = self.kernel.local_bytes.next_multiple_of(4) * (LANES * self.warps_per_cta()) as u64;
-        match self.memory.local_capacity().0.checked_div(per_cta) {
-            Some(n) => (n as usize).clamp(1, MAX_RESIDENT),
+        match self.memory.local_capacity().0.checked_div(local_bytes_per_cta(self.kernel, self.block)) {
+            Some(n) => (n as usize).min(MAX_RESIDENT),
             None => MAX_RESIDENT,
         }
     }
@@ -124,6 +123,7 @@ impl LaunchState<'_> {
             resident: 0,
             clock: 0,
             synchronised: false,
+            communicated: false,
             exchange: std::ptr::null_mut(),
             bytes_read: 0,
             bytes_written: 0,
@@ -134,6 +134,12 @@ impl LaunchState<'_> {
             launch: self,
         }
     }
+}
+
+/// Local memory of a CTA: whole warps, whole words.
+fn local_bytes_per_cta(kernel: &Kernel, block: Dim3) -> u64 {
+    let warps = block.count().div_ceil(LANES as u64);
+    kernel.local_bytes.next_multiple_of(4).saturating_mul(LANES as u64 * warps)
 }
 
 /// Lays out the constants of every function.
@@ -221,7 +227,7 @@ const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 /// The most shared memory any GPU gives a block (compute capability 10.0: 227 KiB).
 const MAX_SHARED: u64 = 227 << 10;
 
-pub(crate) fn check(kernel: &Kernel, config: &LaunchConfig) -> Result<(), LaunchError> {
+pub(crate) fn check(kernel: &Kernel, config: &LaunchConfig, memory: &Memory) -> Result<(), LaunchError> {
     let refuse = |reason: String| Err(LaunchError::Refused { kernel: kernel.name.clone(), reason });
     if !kernel.unsupported.is_empty() {
         return Err(LaunchError::Unsupported { kernel: kernel.name.clone(), list: kernel.unsupported.clone() });
@@ -240,7 +246,8 @@ pub(crate) fn check(kernel: &Kernel, config: &LaunchConfig) -> Result<(), Launch
     if let Some((max, exact)) = kernel.max_threads {
         let limit: u64 = max.iter().map(|&m| u64::from(m.max(1))).product();
         if exact && [b.x, b.y, b.z] != max.map(|m| m.max(1)) {
-            return refuse(format!("block {b}, but the kernel demands {max:?} (.reqntid)"));
+            let demanded = Dim3::new(max[0].max(1), max[1].max(1), max[2].max(1));
+            return refuse(format!("block {b}, but the kernel demands {demanded} (.reqntid)"));
         }
         if b.count() > limit {
             return refuse(format!("block {b} has {} threads; the kernel allows {limit} (.maxntid)", b.count()));
@@ -248,7 +255,15 @@ pub(crate) fn check(kernel: &Kernel, config: &LaunchConfig) -> Result<(), Launch
     }
     let shared = kernel.dynamic_shared_at + u64::from(config.shared);
     if shared > MAX_SHARED {
-        return refuse(format!("{} of shared memory; the limit is {}", Bytes(shared), Bytes(MAX_SHARED)));
+        return refuse(format!("{} of shared memory per block; the limit is {}", Bytes(shared), Bytes(MAX_SHARED)));
+    }
+    let (local, have) = (local_bytes_per_cta(kernel, b), memory.local_capacity());
+    if local > have.0 || kernel.local_bytes > WINDOW_BYTES {
+        let (thread, most) = (Bytes(kernel.local_bytes), Bytes(WINDOW_BYTES));
+        return refuse(format!(
+            "{thread} of local memory per thread and {} per block; the limits are {most} and {have}",
+            Bytes(local)
+        ));
     }
     if config.params.len() != kernel.param_bytes as usize {
         return refuse(format!("{} bytes of parameters; the kernel takes {}", config.params.len(), kernel.param_bytes));
@@ -317,6 +332,7 @@ pub(crate) fn run(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Counts, LaunchError> {
     let total = state.grid.count();
+    let threads = threads.min(state.resident_limit());
     let (next, done, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let executed = AtomicU64::new(0);
     let work = |slot: u32| {

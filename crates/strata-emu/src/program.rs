@@ -174,7 +174,7 @@ impl Program {
     /// The instructions of a kernel that cannot be executed, each with its line and the reason; a launch is refused if
     /// there are any.
     pub fn unsupported(&mut self, kernel: &str) -> Option<Vec<String>> {
-        Some(self.kernel(kernel)?.unsupported.clone())
+        Some(self.kernel(kernel, false)?.unsupported.clone())
     }
 
     /// Runs a kernel to its end. `number` counts the launches of the device; `progress` is told how far it is.
@@ -217,7 +217,7 @@ impl Program {
             kernel: name.to_owned(),
             reason: format!("no such kernel; the module has {}", self.kernels().collect::<Vec<_>>().join(", ")),
         })?;
-        launch::check(&kernel, config)?;
+        launch::check(&kernel, config, memory)?;
         let refused = |e: MemoryError| LaunchError::Refused { kernel: name.to_owned(), reason: e.to_string() };
         memory.write(self.params, &config.params).map_err(refused)?;
         let workspace = launch::workspace_of(config, memory).map_err(refused)?;

@@ -102,13 +102,25 @@ impl WarpSource for Execution<'_> {
                 Stop::Barrier
             }
             WarpStop::Segment | WarpStop::Yielded { .. } => return Stop::Ready,
+            WarpStop::Arrived => Stop::Ready,
             WarpStop::Fault => {
                 self.fault = Some(Box::new(locate(self.state, x, cta, warp)));
                 return Stop::Failed;
             }
         };
-        // The last to wait, or to exit, opens the barrier.
-        if place.cta.open_barriers(x) {
+        // The last to come, or to exit, opens the barrier. If everybody waits and none opens, lanes that wait for their
+        // siblings to pass it are let go; if there are none, nothing will ever move.
+        let mut moved = place.cta.open_barriers(x);
+        let all_wait = |p: &Slot| p.cta.warps.iter().zip(&p.waiting).all(|(w, &waits)| waits || w.live == 0);
+        if !moved && stop != Stop::Ready && all_wait(place) && place.waiting.contains(&true) {
+            moved = place.cta.let_go();
+            if !moved {
+                let warp = place.cta.deadlock(x);
+                self.fault = Some(Box::new(locate(self.state, x, &place.cta, warp)));
+                return Stop::Failed;
+            }
+        }
+        if moved {
             for (k, waiting) in place.waiting.iter_mut().enumerate() {
                 if *waiting && place.cta.warps[k].can_run() {
                     *waiting = false;

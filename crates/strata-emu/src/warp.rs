@@ -15,13 +15,14 @@ use crate::exec::{Exec, Flow, UNIT_BYTES};
 use crate::fault::Cause;
 use crate::kernel::{Callee, Code, Control, Exit, Kernel, NO_BLOCK, Test, UnitRange};
 use crate::lanes::read_lanes;
+use crate::ops::collective::groups;
 use crate::program::FUNCTION_WINDOW;
 use strata_core::{LANES, LaneMask, WarpOp};
 
-/// Backward branches after which a split gives way. An iteration that may be waiting for another thread counts
-/// [`SPIN_WEIGHT`] times: it touched memory with an atomic, volatile or acquiring access.
+/// Backward branches after which a split gives way. An iteration that looks like waiting for another thread counts
+/// [`SPIN_WEIGHT`] times: see [`Exec::synchronised`].
 const PATIENCE: u32 = 1 << 16;
-const SPIN_WEIGHT: u32 = 1 << 8;
+const SPIN_WEIGHT: u32 = 1 << 12;
 
 /// 32 lanes of 4 bytes.
 #[derive(Clone, Copy)]
@@ -60,8 +61,8 @@ pub(crate) struct Split {
     meet: u32,
     /// Split that waits for it, or `NONE`.
     parent: u32,
-    /// True if this split is `Parted` by a call, so that `ret` leads back to it.
-    calls: bool,
+    /// If this split is `Parted` by a call, the block that ends in it, so that `ret` leads back here; else [`NO_BLOCK`].
+    call: u32,
     /// Frame: function, first unit, first predicate, offset in local memory.
     pub(crate) code: u32,
     units: u32,
@@ -82,6 +83,8 @@ pub(crate) enum WarpStop {
     Yielded { spinning: bool },
     /// A segment has ended (only with a listener).
     Segment,
+    /// Lanes arrived at a CTA barrier without waiting: it may be complete, and the warp may come to it again.
+    Arrived,
     /// The execution context holds the cause; the current split's `pc` says where.
     Fault,
 }
@@ -103,7 +106,13 @@ pub(crate) struct Warp {
     /// Lanes that exist and have not exited.
     pub(crate) live: LaneMask,
     patience: u32,
+    /// A backward branch since the split last gave way may have been one of a loop that waits.
     spinning: bool,
+    /// How often in a row splits gave way while spinning.
+    spins: usize,
+    /// What the execution context said when a segment was cut: see the fields of the same names there.
+    synchronised: bool,
+    communicated: bool,
     exchange: Box<Exchange>,
 }
 
@@ -124,6 +133,9 @@ impl Warp {
             live: 0,
             patience: PATIENCE,
             spinning: false,
+            spins: 0,
+            synchronised: false,
+            communicated: false,
             exchange: Box::new(Exchange { values: [0; LANES], predicate: 0 }),
         }
     }
@@ -145,7 +157,7 @@ impl Warp {
             block: 0,
             meet: NO_BLOCK,
             parent: NONE,
-            calls: false,
+            call: NO_BLOCK,
             code: 0,
             units: 0,
             predicates: 0,
@@ -155,6 +167,7 @@ impl Warp {
         self.live = lanes;
         self.patience = PATIENCE;
         self.spinning = false;
+        self.spins = 0;
     }
 
     /// Runs the warp until it stops for one of the reasons of [`WarpStop`].
@@ -254,8 +267,10 @@ impl Warp {
                 }
                 if LISTEN {
                     tell(x, code.first_pc + pc, m, first_address);
-                    if std::mem::take(&mut x.synchronised) {
-                        self.spinning = true;
+                    if x.synchronised | x.communicated {
+                        // Other warps may run before this one branches: it keeps what it has to know then.
+                        self.synchronised |= std::mem::take(&mut x.synchronised);
+                        self.communicated |= std::mem::take(&mut x.communicated);
                         self.save(current, block, pc + 1);
                         return Some(WarpStop::Segment);
                     }
@@ -296,19 +311,19 @@ impl Warp {
                 return None;
             }
             pc = code.blocks[next as usize].first;
-            if LISTEN {
-                self.save(current, next, pc);
-                return Some(WarpStop::Segment);
-            }
             if next <= block {
-                let weight = if x.synchronised { SPIN_WEIGHT } else { 1 };
-                self.spinning |= x.synchronised;
-                x.synchronised = false;
-                self.patience = self.patience.saturating_sub(weight);
+                let synchronised = std::mem::take(&mut x.synchronised) | std::mem::take(&mut self.synchronised);
+                let communicated = std::mem::take(&mut x.communicated) | std::mem::take(&mut self.communicated);
+                self.spinning |= synchronised | communicated;
+                self.patience = self.patience.saturating_sub(if synchronised { SPIN_WEIGHT } else { 1 });
                 if self.patience == 0 {
                     self.save(current, next, pc);
                     return Some(self.give_way());
                 }
+            }
+            if LISTEN {
+                self.save(current, next, pc);
+                return Some(WarpStop::Segment);
             }
             block = next;
         }
@@ -339,22 +354,25 @@ impl Warp {
 
     /// The current split has run long enough.
     fn give_way(&mut self) -> WarpStop {
-        let spinning = std::mem::take(&mut self.spinning);
         self.patience = PATIENCE;
-        let n = self.splits.len();
-        let other = (1..n).map(|k| (self.current + k) % n).find(|&k| self.splits[k].state == State::Ready);
-        if let Some(other) = other {
-            self.current = other;
-        } else if spinning {
-            self.let_go();
+        self.spins = if std::mem::take(&mut self.spinning) { self.spins + 1 } else { 0 };
+        let ready = self.splits.iter().filter(|s| s.state == State::Ready).count();
+        // Once every split has spun in vain, what they wait for is done by lanes at a meeting, or outside the warp.
+        let in_vain = self.spins >= ready;
+        if in_vain && self.let_go() {
+            self.spins = 0;
+            return WarpStop::Yielded { spinning: false };
         }
-        WarpStop::Yielded { spinning }
+        let n = self.splits.len();
+        if let Some(other) = (1..n).map(|k| (self.current + k) % n).find(|&k| self.splits[k].state == State::Ready) {
+            self.current = other;
+        }
+        WarpStop::Yielded { spinning: in_vain }
     }
 
-    /// Lets lanes that wait for a meeting go on without the others.
-    fn let_go(&mut self) -> bool {
-        let Some(waiting) = self.splits.iter().rposition(|s| s.state == State::Parted && !s.calls && s.arrived != 0)
-        else {
+    /// Lets lanes that wait for a meeting, or for others to return, go on without them; false if there are none.
+    pub(crate) fn let_go(&mut self) -> bool {
+        let Some(waiting) = self.splits.iter().rposition(|s| s.state == State::Parted && s.arrived != 0) else {
             return false;
         };
         let node = &mut self.splits[waiting];
@@ -363,6 +381,7 @@ impl Warp {
         let mut split = node.clone();
         split.state = State::Ready;
         split.mask = lanes;
+        split.call = NO_BLOCK;
         self.current = self.add(split);
         true
     }
@@ -404,7 +423,7 @@ impl Warp {
                 block: to,
                 meet,
                 parent,
-                calls: false,
+                call: NO_BLOCK,
                 ..whole.clone()
             };
             let child = self.add(child);
@@ -441,7 +460,7 @@ impl Warp {
         } else if s.arrived == s.mask {
             s.state = State::Ready;
             s.arrived = 0;
-            s.calls = false;
+            s.call = NO_BLOCK;
             self.current = node;
         }
     }
@@ -541,12 +560,17 @@ impl Warp {
     fn caller(&self, split: usize) -> Option<usize> {
         let mut s = self.splits[split].parent;
         while s != NONE {
-            if self.splits[s as usize].calls {
+            if self.splits[s as usize].call != NO_BLOCK {
                 return Some(s as usize);
             }
             s = self.splits[s as usize].parent;
         }
         None
+    }
+
+    /// How many functions are on a split's stack.
+    fn depth(&self, split: usize) -> u32 {
+        std::iter::successors(self.caller(split), |&s| self.caller(s)).count() as u32 + 1
     }
 
     /// The current split calls; lanes of `skip` failed the call's guard and wait behind it.
@@ -560,7 +584,6 @@ impl Warp {
         callees: &[(u32, LaneMask)],
         skip: LaneMask,
     ) -> Result<(), Cause> {
-        let call_block = self.splits[current].block;
         let frame = self.splits[current].clone();
         let (units, predicates) = (frame.units + code.units, frame.predicates + code.predicates);
         let local = frame.local + code.local_bytes;
@@ -569,7 +592,7 @@ impl Warp {
             if local + callee.local_bytes > kernel.local_bytes.max(1) && callee.local_bytes > 0
                 || units > MAX_FRAME_UNITS
             {
-                return Err(Cause::StackOverflow { local: kernel.local_bytes });
+                return Err(Cause::StackOverflow { depth: self.depth(current), local: kernel.local_bytes });
             }
             if self.units.len() < (units + callee.units) as usize {
                 self.units.resize((units + callee.units) as usize, Unit([0; LANES]));
@@ -577,17 +600,18 @@ impl Warp {
             if self.predicates.len() < (predicates + callee.predicates) as usize {
                 self.predicates.resize((predicates + callee.predicates) as usize, 0);
             }
-            self.predicates[predicates as usize] = LaneMask::MAX;
+            // Only these lanes: to others this may be an ordinary predicate of the function they are in.
+            self.predicates[predicates as usize] |= lanes;
             for (from, to) in call.arguments.iter().zip(&callee.params) {
                 self.copy_units(frame.units, *from, units, *to, lanes);
             }
         }
         let node = &mut self.splits[current];
         node.state = State::Parted;
-        node.calls = true;
+        node.call = frame.block;
         node.arrived = skip;
-        // The call's own block tells `come_back` where results go; `settle` moves on to the next one.
-        node.block = call_block;
+        node.block = call.next;
+        node.pc = code.blocks[call.next as usize].first;
         for &(f, lanes) in callees {
             let callee = &kernel.functions[f as usize];
             let child = self.add(Split {
@@ -598,7 +622,7 @@ impl Warp {
                 block: 0,
                 meet: NO_BLOCK,
                 parent: current as u32,
-                calls: false,
+                call: NO_BLOCK,
                 code: f,
                 units,
                 predicates,
@@ -634,18 +658,13 @@ impl Warp {
         let (from_base, to_base) = (self.splits[current].units, self.splits[caller].units);
         let callee = &kernel.functions[self.splits[current].code as usize];
         let calling = &kernel.functions[self.splits[caller].code as usize];
-        let Exit::Call(call) = &calling.blocks[self.splits[caller].block as usize].exit else {
+        let Exit::Call(call) = &calling.blocks[self.splits[caller].call as usize].exit else {
             unreachable!("a calling split stands at a call");
         };
         for (from, to) in callee.returns.iter().zip(&call.results) {
             self.copy_units(from_base, *from, to_base, *to, lanes);
         }
-        let node = &mut self.splits[caller];
-        node.arrived |= lanes;
-        if node.arrived == node.mask {
-            node.block = call.next;
-            node.pc = calling.blocks[call.next as usize].first;
-        }
+        self.splits[caller].arrived |= lanes;
         self.settle(caller);
     }
 
@@ -661,25 +680,11 @@ impl Warp {
         }
         let current = self.current;
         for node in 0..self.splits.len() {
-            if self.splits[node].state == State::Parted {
-                self.finish_call_if_complete(x, node);
-                self.settle(node);
-            }
+            self.settle(node);
         }
         self.current = current;
+        self.spins = 0;
         self.open_if_complete(x);
-    }
-
-    /// A calling split whose missing lanes have exited goes on behind its call.
-    fn finish_call_if_complete(&mut self, x: &Exec<'_>, node: usize) {
-        let s = &mut self.splits[node];
-        if s.calls && s.mask != 0 && s.arrived == s.mask {
-            let code = &x.launch.kernel.functions[s.code as usize];
-            if let Exit::Call(call) = &code.blocks[s.block as usize].exit {
-                s.block = call.next;
-                s.pc = code.blocks[call.next as usize].first;
-            }
-        }
     }
 
     /// The current split stopped at a barrier or an incomplete collective.
@@ -706,10 +711,13 @@ impl Warp {
                     // SAFETY: the context points at this split's frame.
                     unsafe { gather(x, i, m) };
                 }
-                let lane = m.trailing_zeros() as usize;
                 // SAFETY: decoding gave a 32-bit slot.
-                let members = unsafe { read_lanes::<u32>(x, i.e) }[lane];
-                self.splits[current].state = State::Members(members);
+                let masks = unsafe { read_lanes::<u32>(x, i.e) };
+                for (members, lanes) in groups(&masks, m) {
+                    let group = Split { state: State::Members(members), mask: lanes, ..self.splits[current].clone() };
+                    self.add(group);
+                }
+                self.splits[current].state = State::Gone;
                 self.open_if_complete(x);
             }
             Control::Barrier(barrier) => {
@@ -722,11 +730,14 @@ impl Warp {
                     self.splits[current].state = State::Barrier(id as u8);
                 }
                 let count = barrier.counted.then_some(count);
+                // What follows an arrival must not run before the barrier had its chance to open.
+                let stop = (!barrier.waits).then_some(WarpStop::Arrived);
                 if let Err(cause) = barriers.arrive(id, count, x.warp as usize, m, barrier.waits, predicate) {
                     self.splits[current].pc = pc;
                     x.fail(cause);
                     return Some(WarpStop::Fault);
                 }
+                return stop;
             }
         }
         None
@@ -757,6 +768,7 @@ impl Warp {
                 self.splits[k].pc += 1;
             }
         }
+        self.reunite();
         let current = self.current;
         self.enter(x, current);
     }
@@ -775,6 +787,24 @@ impl Warp {
                 crate::cta::give_reduction(x, i, s.mask, barrier.reduction, trues, threads);
             }
             self.splits[k].state = State::Ready;
+        }
+        self.reunite();
+    }
+
+    /// Splits that a barrier or collective left at one place of one frame go on as one.
+    fn reunite(&mut self) {
+        let place = |s: &Split| (s.pc, s.code, s.units, s.parent, s.meet);
+        for a in 0..self.splits.len() {
+            for b in a + 1..self.splits.len() {
+                let (one, other) = (&self.splits[a], &self.splits[b]);
+                if one.state == State::Ready && other.state == State::Ready && place(one) == place(other) {
+                    self.splits[a].mask |= other.mask;
+                    self.splits[b].state = State::Gone;
+                    if self.current == b {
+                        self.current = a;
+                    }
+                }
+            }
         }
     }
 

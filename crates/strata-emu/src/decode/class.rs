@@ -3,7 +3,7 @@
 use super::memory::synchronises;
 use arrayvec::ArrayVec;
 use strata_core::{Access, OpClass, OpInfo, Space};
-use strata_ptx::ast::{Function, Instruction, Opcode as O, Operand, StateSpace, Type, Word};
+use strata_ptx::ast::{Function, Instruction, Module, Opcode as O, Operand, Special, StateSpace, Symbol, Type, Word};
 
 /// The static facts of an instruction.
 pub(super) fn info(function: &Function, i: &Instruction, line: u32) -> OpInfo {
@@ -99,22 +99,31 @@ fn class(i: &Instruction) -> OpClass {
 }
 
 /// Why the order in which CTAs run could be seen through this instruction, if it could.
-pub(super) fn order_matters(i: &Instruction) -> Option<&'static str> {
+pub(super) fn order_matters(module: &Module, i: &Instruction) -> Option<&'static str> {
     let shared = i.space() == Some(StateSpace::Shared);
     match i.op {
         O::Atom if !shared => Some("an atomic whose result is used"),
         O::Red if !shared && i.types().last().is_some_and(Type::is_float) => Some("a floating-point reduction"),
-        O::Red if !shared && i.has(Word::Exch) => Some("an atomic exchange"),
+        O::Red if !shared && (i.has(Word::Inc) || i.has(Word::Dec)) => Some("a counter that wraps around"),
+        O::Red if !shared && (i.has(Word::Exch) || i.has(Word::Cas)) => Some("an atomic exchange"),
         O::Ld | O::St if !shared && synchronises(i) => Some("a volatile or synchronising access"),
-        O::Mov => match i.operands.get(1) {
-            Some(Operand::Special(s)) if is_clock(*s) => Some("a clock"),
+        O::Membar | O::Fence if !i.has(Word::Cta) => Some("a fence between blocks"),
+        O::Mov if reads_clock(i) => Some("a clock"),
+        O::Call => match i.operands.get(1) {
+            Some(Operand::Symbol(Symbol::Function(f), _)) => match module.functions[*f as usize].name.as_str() {
+                "malloc" | "free" => Some("device `malloc` and `free`"),
+                "vprintf" => Some("device `printf`"),
+                _ => None,
+            },
             _ => None,
         },
         _ => None,
     }
 }
 
-fn is_clock(s: strata_ptx::ast::Special) -> bool {
-    use strata_ptx::ast::Special as S;
-    matches!(s, S::Clock | S::ClockHi | S::Clock64 | S::Globaltimer | S::GlobaltimerLo | S::GlobaltimerHi | S::Smid)
+/// True for a `mov` from a register that tells time.
+pub(super) fn reads_clock(i: &Instruction) -> bool {
+    use Special as S;
+    let clocks = [S::Clock, S::ClockHi, S::Clock64, S::Globaltimer, S::GlobaltimerLo, S::GlobaltimerHi];
+    matches!(i.operands.get(1), Some(Operand::Special(s)) if clocks.contains(s))
 }

@@ -31,6 +31,10 @@ impl Decoder<'_> {
                 x.synchronised = true;
                 Flow::Next
             }))),
+            O::Membar | O::Fence => Ok(inst(plain(|x, _, _| {
+                x.communicated = true;
+                Flow::Next
+            }))),
             _ => Ok(inst(super::nothing)),
         }
     }

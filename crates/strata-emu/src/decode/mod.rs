@@ -141,12 +141,19 @@ impl<'a> Decoder<'a> {
                 self.kernel.watched.insert(inst.aux, watched);
             }
             insts.push(inst);
-            if let Some(why) = class::order_matters(i) {
+            if let Some(why) = class::order_matters(&self.origin.module, i) {
                 self.kernel.order_matters.get_or_insert_with(|| format!("{why}, line {}", info.line));
             }
             self.kernel.infos.push(info);
         }
         let blocks = self.blocks(first_pc);
+        // The clock moves when a block begins; what the block has yet to do when it is read is not over.
+        for b in &blocks {
+            let end = b.first + b.length;
+            for pc in (b.first..end).filter(|&pc| class::reads_clock(&function.instructions[pc as usize])) {
+                insts[pc as usize].imm = i64::from(end - pc);
+            }
+        }
         Code {
             index: self.index,
             insts,

@@ -40,6 +40,13 @@ pub enum Nearest {
         /// Offset in it.
         offset: u64,
     },
+    /// The access begins in a live allocation and ends outside.
+    Across {
+        /// The allocation.
+        of: AllocationRecord,
+        /// Bytes between the address and its end.
+        room: u64,
+    },
     /// It lies past the end of a live allocation.
     After {
         /// The allocation.
@@ -63,6 +70,9 @@ impl fmt::Display for Nearest {
             Self::Nothing => Ok(()),
             Self::Freed { was, offset } => {
                 write!(f, "; it was byte {offset} of `{}` ({} at {}), which was freed", was.name, was.size, was.start)
+            }
+            Self::Across { of, room } => {
+                write!(f, "; only {room} bytes are left of `{}` ({} at {})", of.name, of.size, of.start)
             }
             Self::After { of, past } => {
                 write!(f, "; {past} bytes past the end of `{}` ({} at {})", of.name, of.size, of.start)
@@ -206,7 +216,11 @@ impl Table {
             return Nearest::Freed { was: r.clone(), offset: addr.0 - r.start.0 };
         }
         if let Some((_, r)) = self.live.range(..=addr.0).next_back() {
-            let past = addr.0 - r.start.0 - r.size.0.min(addr.0 - r.start.0);
+            let offset = addr.0 - r.start.0;
+            if offset < r.size.0 {
+                return Nearest::Across { of: r.clone(), room: r.size.0 - offset };
+            }
+            let past = offset - r.size.0;
             if past < NEAR {
                 return Nearest::After { of: r.clone(), past };
             }

@@ -15,13 +15,13 @@ use strata_core::{LANES, LaneMask, Space};
 /// A value that memory can exchange.
 pub(crate) trait Word: Lane {
     /// Replaces the value at `place` by `update(old)` and gives the old one; `shared` if other host threads run.
-    unsafe fn exchange(place: *mut u8, shared: bool, update: impl Fn(Self) -> Self) -> Self;
+    unsafe fn exchange(place: *mut u8, shared: bool, update: impl FnMut(Self) -> Self) -> Self;
 }
 
 macro_rules! word {
     ($($ty:ty, $memory:ty, $atomic:ty;)*) => { $(impl Word for $ty {
         #[inline(always)]
-        unsafe fn exchange(place: *mut u8, shared: bool, update: impl Fn(Self) -> Self) -> Self {
+        unsafe fn exchange(place: *mut u8, shared: bool, mut update: impl FnMut(Self) -> Self) -> Self {
             let place = place.cast::<$memory>();
             if shared {
                 // SAFETY: the caller checked bounds and alignment; device memory outlives the launch.
@@ -48,7 +48,7 @@ word! {
 /// 16-bit operands: their word is never shared between host threads (launches that use them run on one).
 impl Word for u16 {
     #[inline(always)]
-    unsafe fn exchange(place: *mut u8, _shared: bool, update: impl Fn(Self) -> Self) -> Self {
+    unsafe fn exchange(place: *mut u8, _shared: bool, mut update: impl FnMut(Self) -> Self) -> Self {
         let place = place.cast::<u16>();
         // SAFETY: the caller checked bounds and alignment.
         unsafe {
@@ -71,7 +71,7 @@ pub(crate) unsafe fn atomic<const SPACE: u8, const WIDE: bool, T: Word>(
     let addr = unsafe { addresses::<WIDE>(x, i) };
     let width = if size_of::<T>() == 2 { 2 } else { size_of::<T::Stored>() as u64 };
     let many = x.launch.parallel;
-    let mut global = 0;
+    let (mut global, mut changed) = (0, false);
     let (d, b, c) = (x.write_slot(i.d), x.read_slot(i.b), x.read_slot(i.c));
     let mut rest = m;
     while rest != 0 {
@@ -85,14 +85,19 @@ pub(crate) unsafe fn atomic<const SPACE: u8, const WIDE: bool, T: Word>(
         unsafe {
             let vb = T::load(b.cast::<T::Stored>().add(lane).read());
             let vc = T::load(c.cast::<T::Stored>().add(lane).read());
-            let old = T::exchange(place, many, |old| update(old, vb, vc));
+            let old = T::exchange(place, many, |old| {
+                let new = update(old, vb, vc);
+                changed |= new.store() != old.store();
+                new
+            });
             d.cast::<T::Stored>().add(lane).write(old.store());
         }
         global += u64::from(SPACE == GLOBAL || SPACE == GENERIC && window(addr[lane]) == Space::Global);
     }
     x.bytes_read += width * global;
     x.bytes_written += width * global;
-    x.synchronised = true;
+    x.synchronised |= !changed;
+    x.communicated |= changed;
     report_atomic::<SPACE>(x, m, &addr);
     Flow::Next
 }

@@ -10,7 +10,8 @@ use crate::lanes::{read_lanes, write_lanes};
 use crate::semantics::float::{Float, MinMaxMode};
 use strata_core::{LANES, LaneMask};
 
-/// The member mask of a collective: what the first active lane says. None named means the lanes that are active.
+/// The member mask of a collective: what the first active lane says; none named means the lanes that are active. Groups of
+/// lanes that say different things are finished one by one.
 #[inline(always)]
 fn members(x: &Exec<'_>, i: &Inst, m: LaneMask) -> LaneMask {
     // SAFETY: decoding gave a 32-bit slot.
@@ -21,15 +22,53 @@ fn members(x: &Exec<'_>, i: &Inst, m: LaneMask) -> LaneMask {
     }
 }
 
-/// True if no live member is missing.
+/// Which members are here.
+enum Attendance {
+    /// All, and all lanes name the same ones.
+    Complete,
+    /// All, but lanes name different ones (tiles of a warp).
+    CompleteInGroups,
+    /// Some are missing.
+    Incomplete,
+}
+
 #[inline(always)]
-fn complete(x: &Exec<'_>, i: &Inst, m: LaneMask) -> bool {
-    members(x, i, m) & x.live & !m == 0
+fn attendance(x: &Exec<'_>, i: &Inst, m: LaneMask) -> Attendance {
+    let first = members(x, i, m);
+    let (mut wanted, mut same) = (first, true);
+    if !i.e.is_constant() {
+        // SAFETY: decoding gave a 32-bit slot.
+        let masks = unsafe { read_lanes::<u32>(x, i.e) };
+        for (l, &mask) in masks.iter().enumerate() {
+            let here = (m >> l & 1).wrapping_neg();
+            wanted |= mask & here;
+            same &= (mask ^ first) & here == 0;
+        }
+    }
+    match (wanted & x.live & !m, same) {
+        (0, true) => Attendance::Complete,
+        (0, false) => Attendance::CompleteInGroups,
+        _ => Attendance::Incomplete,
+    }
+}
+
+/// The lanes of `m` by the member mask they name.
+pub(crate) fn groups(masks: &[LaneMask; LANES], m: LaneMask) -> impl Iterator<Item = (LaneMask, LaneMask)> {
+    let mut rest = m;
+    std::iter::from_fn(move || {
+        let members = *masks.get(rest.trailing_zeros() as usize)?;
+        let lanes = (0..LANES).filter(|&l| rest >> l & 1 != 0 && masks[l] == members).fold(0, |all, l| all | 1 << l);
+        rest &= !lanes;
+        Some((members, lanes))
+    })
 }
 
 /// `bar.warp.sync`.
 pub(crate) unsafe fn warp_barrier(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    if complete(x, i, m) { Flow::Next } else { Flow::Wait }
+    match attendance(x, i, m) {
+        Attendance::Complete | Attendance::CompleteInGroups => Flow::Next,
+        Attendance::Incomplete => Flow::Wait,
+    }
 }
 
 /// A collective: its code when it meets an instruction, and what the scheduler needs to finish it later.
@@ -41,13 +80,23 @@ pub(crate) struct Collective {
 macro_rules! collective {
     ($gather:expr, $finish:expr) => {{
         unsafe fn run(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-            if !complete(x, i, m) {
-                return Flow::Wait;
-            }
             // SAFETY: the caller of an `OpFn` guarantees what both need.
             unsafe {
-                $gather(x, i, m);
-                $finish(x, i, m)
+                match attendance(x, i, m) {
+                    Attendance::Complete => {
+                        $gather(x, i, m);
+                        $finish(x, i, m)
+                    }
+                    Attendance::CompleteInGroups => {
+                        let masks = read_lanes::<u32>(x, i.e);
+                        $gather(x, i, m);
+                        for (_, lanes) in groups(&masks, m) {
+                            $finish(x, i, lanes);
+                        }
+                        Flow::Next
+                    }
+                    Attendance::Incomplete => Flow::Wait,
+                }
             }
         }
         Collective { run, control: Control::Collective { gather: $gather, finish: $finish } }
@@ -204,7 +253,8 @@ unsafe fn finish_float_reduction(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flo
     let flag = |bit: i64| (i.imm >> CONTROL_BITS) & bit != 0;
     let mode = MinMaxMode { nan: flag(FLOAT_NAN), ..MinMaxMode::default() };
     let pick = |a: f32, b: f32| if flag(FLOAT_MAX) { a.max_ptx(b, mode) } else { a.min_ptx(b, mode) };
-    let read = |l: usize| f32::from_bits(x.exchange[l] as u32);
+    let values = x.exchange().values;
+    let read = |l: usize| f32::from_bits(values[l] as u32);
     let lanes = (0..LANES).filter(|l| here >> l & 1 != 0);
     // With itself, so that the NaN of a single member becomes canonical.
     let values = lanes.map(read).map(|v| if flag(FLOAT_ABS) { v.abs() } else { v }).map(|v| pick(v, v));

@@ -11,18 +11,18 @@ const PRETENDED_SMS: u64 = 80;
 const WARPS_PER_SM: u32 = 64;
 
 macro_rules! same_in_all_lanes {
-    ($wide:expr, |$x:ident| $value:expr) => {{
-        fn value($x: &Exec<'_>) -> u64 {
+    ($wide:expr, |$x:ident, $i:ident| $value:expr) => {{
+        fn value($x: &Exec<'_>, $i: &Inst) -> u64 {
             $value
         }
         unsafe fn to_narrow(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-            let v = value(x) as u32;
+            let v = value(x, i) as u32;
             // SAFETY: decoding gave a 32-bit destination.
             unsafe { write_lanes::<u32>(x, i.d, m, |_| v) };
             Flow::Next
         }
         unsafe fn to_wide(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-            let v = value(x);
+            let v = value(x, i);
             // SAFETY: decoding gave a 64-bit destination.
             unsafe { write_lanes::<u64>(x, i.d, m, |_| v) };
             Flow::Next
@@ -45,6 +45,11 @@ macro_rules! thread_id {
     }};
 }
 
+/// Warp instructions up to this one; `imm` is how many of its block are yet to come.
+fn now(x: &Exec<'_>, i: &Inst) -> u64 {
+    x.clock - i.imm as u64
+}
+
 fn cta(x: &Exec<'_>) -> Dim3 {
     x.launch.grid.position(x.cta)
 }
@@ -55,27 +60,27 @@ pub(crate) fn reader(special: Special, wide: bool) -> Option<OpFn> {
         Special::TidX => thread_id!(0),
         Special::TidY => thread_id!(1),
         Special::TidZ => thread_id!(2),
-        Special::NtidX => same_in_all_lanes!(wide, |x| u64::from(x.launch.block.x)),
-        Special::NtidY => same_in_all_lanes!(wide, |x| u64::from(x.launch.block.y)),
-        Special::NtidZ => same_in_all_lanes!(wide, |x| u64::from(x.launch.block.z)),
-        Special::CtaidX => same_in_all_lanes!(wide, |x| u64::from(cta(x).x)),
-        Special::CtaidY => same_in_all_lanes!(wide, |x| u64::from(cta(x).y)),
-        Special::CtaidZ => same_in_all_lanes!(wide, |x| u64::from(cta(x).z)),
-        Special::NctaidX => same_in_all_lanes!(wide, |x| u64::from(x.launch.grid.x)),
-        Special::NctaidY => same_in_all_lanes!(wide, |x| u64::from(x.launch.grid.y)),
-        Special::NctaidZ => same_in_all_lanes!(wide, |x| u64::from(x.launch.grid.z)),
-        Special::Warpid => same_in_all_lanes!(wide, |x| u64::from(x.warp)),
-        Special::Nwarpid => same_in_all_lanes!(wide, |_x| u64::from(WARPS_PER_SM)),
-        Special::Smid => same_in_all_lanes!(wide, |x| x.cta % PRETENDED_SMS),
-        Special::Nsmid => same_in_all_lanes!(wide, |_x| PRETENDED_SMS),
-        Special::Gridid => same_in_all_lanes!(wide, |x| x.launch.number),
-        Special::Clock | Special::GlobaltimerLo => same_in_all_lanes!(wide, |x| x.clock & 0xffff_ffff),
-        Special::ClockHi | Special::GlobaltimerHi => same_in_all_lanes!(wide, |x| x.clock >> 32),
-        Special::Clock64 | Special::Globaltimer => same_in_all_lanes!(wide, |x| x.clock),
-        Special::Envreg1 => same_in_all_lanes!(wide, |x| x.launch.workspace >> 32),
-        Special::Envreg2 => same_in_all_lanes!(wide, |x| x.launch.workspace & 0xffff_ffff),
-        Special::DynamicSmemSize => same_in_all_lanes!(wide, |x| u64::from(x.launch.dynamic_shared)),
-        Special::TotalSmemSize => same_in_all_lanes!(wide, |x| x.launch.shared_bytes),
+        Special::NtidX => same_in_all_lanes!(wide, |x, _i| u64::from(x.launch.block.x)),
+        Special::NtidY => same_in_all_lanes!(wide, |x, _i| u64::from(x.launch.block.y)),
+        Special::NtidZ => same_in_all_lanes!(wide, |x, _i| u64::from(x.launch.block.z)),
+        Special::CtaidX => same_in_all_lanes!(wide, |x, _i| u64::from(cta(x).x)),
+        Special::CtaidY => same_in_all_lanes!(wide, |x, _i| u64::from(cta(x).y)),
+        Special::CtaidZ => same_in_all_lanes!(wide, |x, _i| u64::from(cta(x).z)),
+        Special::NctaidX => same_in_all_lanes!(wide, |x, _i| u64::from(x.launch.grid.x)),
+        Special::NctaidY => same_in_all_lanes!(wide, |x, _i| u64::from(x.launch.grid.y)),
+        Special::NctaidZ => same_in_all_lanes!(wide, |x, _i| u64::from(x.launch.grid.z)),
+        Special::Warpid => same_in_all_lanes!(wide, |x, _i| u64::from(x.warp)),
+        Special::Nwarpid => same_in_all_lanes!(wide, |_x, _i| u64::from(WARPS_PER_SM)),
+        Special::Smid => same_in_all_lanes!(wide, |x, _i| x.cta % PRETENDED_SMS),
+        Special::Nsmid => same_in_all_lanes!(wide, |_x, _i| PRETENDED_SMS),
+        Special::Gridid => same_in_all_lanes!(wide, |x, _i| x.launch.number),
+        Special::Clock | Special::GlobaltimerLo => same_in_all_lanes!(wide, |x, i| now(x, i) & 0xffff_ffff),
+        Special::ClockHi | Special::GlobaltimerHi => same_in_all_lanes!(wide, |x, i| now(x, i) >> 32),
+        Special::Clock64 | Special::Globaltimer => same_in_all_lanes!(wide, |x, i| now(x, i)),
+        Special::Envreg1 => same_in_all_lanes!(wide, |x, _i| x.launch.workspace >> 32),
+        Special::Envreg2 => same_in_all_lanes!(wide, |x, _i| x.launch.workspace & 0xffff_ffff),
+        Special::DynamicSmemSize => same_in_all_lanes!(wide, |x, _i| u64::from(x.launch.dynamic_shared)),
+        Special::TotalSmemSize => same_in_all_lanes!(wide, |x, _i| x.launch.shared_bytes),
         _ => return None,
     })
 }
