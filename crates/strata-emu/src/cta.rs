@@ -72,6 +72,16 @@ impl Barriers {
         Ok(())
     }
 
+    /// A barrier and how far it is, for a message.
+    fn name(&self, id: u8) -> String {
+        let state = &self.states[usize::from(id)];
+        let came: u32 = state.came.iter().map(|lanes| lanes.count_ones()).sum();
+        match state.count {
+            Some(count) => format!("barrier {id} ({came} of {count} threads came)"),
+            None => format!("barrier {id} ({came} threads came)"),
+        }
+    }
+
     /// A barrier that everybody has come to who still can, with its true predicates and threads; it is reset.
     fn take_complete(&mut self, live: &[LaneMask]) -> Option<(u8, u32, u32)> {
         for (id, state) in self.states.iter_mut().enumerate().filter(|(_, s)| s.used) {
@@ -249,7 +259,7 @@ impl Cta {
                 let code = &kernel.functions[code as usize];
                 let line = kernel.infos[(code.first_pc + pc) as usize].line;
                 let what = match state {
-                    State::Barrier(id) => format!("barrier {id}"),
+                    State::Barrier(id) => self.barriers.name(id),
                     State::Members(members) => format!("warp barrier of lanes {members:#010x}"),
                     _ => continue,
                 };

@@ -1,5 +1,6 @@
 //! What a device program can do wrong, and how it is told.
 
+use crate::memory::{Memory, Nearest};
 use std::fmt;
 use strata_core::{Addr, Dim3, Space};
 
@@ -18,6 +19,17 @@ pub enum Cause {
         width: u32,
         /// What is near: the end of a sentence.
         nearest: String,
+    },
+    /// An access to memory that was freed.
+    UseAfterFree {
+        /// The lane.
+        lane: u32,
+        /// The address.
+        address: Addr,
+        /// Bytes of the access.
+        width: u32,
+        /// The allocation that was there: the end of a sentence.
+        was: String,
     },
     /// An address that is not a multiple of the access's width.
     Misaligned {
@@ -75,10 +87,19 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// An access to global memory outside every live allocation.
+    pub(crate) fn outside(memory: &Memory, lane: u32, address: Addr, width: u32) -> Self {
+        match memory.explain(address) {
+            was @ Nearest::Freed { .. } => Self::UseAfterFree { lane, address, width, was: was.to_string() },
+            near => Self::OutOfBounds { lane, space: Space::Global, address, width, nearest: near.to_string() },
+        }
+    }
+
     /// The lane it happened in, if it was one.
     pub fn lane(&self) -> Option<u32> {
         match self {
             Self::OutOfBounds { lane, .. }
+            | Self::UseAfterFree { lane, .. }
             | Self::Misaligned { lane, .. }
             | Self::Uninitialised { lane, .. }
             | Self::Trap { lane, .. } => Some(*lane),
@@ -106,6 +127,9 @@ impl fmt::Display for Cause {
             Self::OutOfBounds { space, address, width, nearest, .. } => {
                 write!(f, "out of bounds: {width} bytes at {} address {address}{nearest}", space_name(*space))
             }
+            Self::UseAfterFree { address, width, was, .. } => {
+                write!(f, "use after free: {width} bytes at global address {address}{was}")
+            }
             Self::Misaligned { space, address, width, .. } => {
                 write!(f, "misaligned: {} address {address} is not a multiple of {width}", space_name(*space))
             }
@@ -124,8 +148,9 @@ impl fmt::Display for Cause {
             }
             Self::Trap { message, .. } => f.write_str(message),
             Self::Unsupported { what } => f.write_str(what),
+            Self::StackOverflow { depth, local: 0 } => write!(f, "stack overflow: {depth} calls deep"),
             Self::StackOverflow { depth, local } => {
-                write!(f, "stack overflow: {depth} calls deep, with {local} bytes of local memory per thread")
+                write!(f, "stack overflow: {depth} calls deep, and the thread's {local} bytes of local memory are used up")
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::memory::synchronises;
 use arrayvec::ArrayVec;
 use strata_core::{Access, OpClass, OpInfo, Space};
-use strata_ptx::ast::{Function, Instruction, Module, Opcode as O, Operand, Special, StateSpace, Symbol, Type, Word};
+use strata_ptx::ast::{Function, Instruction, Module, Opcode as O, Operand, RegId, Special, StateSpace, Symbol, Type, Word};
 
 /// The static facts of an instruction.
 pub(super) fn info(function: &Function, i: &Instruction, line: u32) -> OpInfo {
@@ -99,13 +99,30 @@ fn class(i: &Instruction) -> OpClass {
 }
 
 /// Why the order in which CTAs run could be seen through this instruction, if it could.
-pub(super) fn order_matters(module: &Module, i: &Instruction) -> Option<&'static str> {
+///
+/// `reads` tells whether the function ever reads a register: compilers write `atom` where `red` would do.
+pub(super) fn order_matters(
+    module: &Module,
+    i: &Instruction,
+    reads: impl Fn(RegId) -> bool,
+) -> Option<&'static str> {
     let shared = i.space() == Some(StateSpace::Shared);
     match i.op {
-        O::Atom if !shared => Some("an atomic whose result is used"),
-        O::Red if !shared && i.types().last().is_some_and(Type::is_float) => Some("a floating-point reduction"),
-        O::Red if !shared && (i.has(Word::Inc) || i.has(Word::Dec)) => Some("a counter that wraps around"),
-        O::Red if !shared && (i.has(Word::Exch) || i.has(Word::Cas)) => Some("an atomic exchange"),
+        O::Atom | O::Red if !shared => {
+            let mut used = false;
+            i.each_written(|r| used |= reads(r));
+            if used {
+                Some("an atomic whose result is used")
+            } else if i.types().last().is_some_and(Type::is_float) {
+                Some("a floating-point reduction")
+            } else if i.has(Word::Inc) || i.has(Word::Dec) {
+                Some("a counter that wraps around")
+            } else if i.has(Word::Exch) || i.has(Word::Cas) {
+                Some("an atomic exchange")
+            } else {
+                None
+            }
+        }
         O::Ld | O::St if !shared && synchronises(i) => Some("a volatile or synchronising access"),
         O::Membar | O::Fence if !i.has(Word::Cta) => Some("a fence between blocks"),
         O::Mov if reads_clock(i) => Some("a clock"),

@@ -32,7 +32,7 @@ use arrayvec::ArrayVec;
 use frame::Frame;
 use rustc_hash::FxHashMap;
 use strata_core::{LaneMask, OpClass};
-use strata_ptx::analysis::{CallsEndBlocks, Cfg, DominatorTree, Liveness, Packing, Reconvergence, SlotRef};
+use strata_ptx::analysis::{CallsEndBlocks, Cfg, DominatorTree, Liveness, Packing, Reconvergence, RegisterSet, SlotRef};
 use strata_ptx::ast::{
     Function, Guard, Immediate, Instruction, LabelId, List, Opcode, Operand, RegId, StateSpace, Symbol, Type, Word,
 };
@@ -131,6 +131,12 @@ impl<'a> Decoder<'a> {
         let function = self.function;
         let first_pc = self.kernel.infos.len() as u32;
         let mut insts = Vec::with_capacity(function.instructions.len());
+        let mut read = RegisterSet::new(function.registers.len());
+        for i in &function.instructions {
+            i.each_read(|r| {
+                read.insert(r);
+            });
+        }
         for i in &function.instructions {
             let info = class::info(function, i, self.origin.lines.line(i.span.start));
             let mut inst = self.instruction(i).unwrap_or_else(|why| {
@@ -141,7 +147,7 @@ impl<'a> Decoder<'a> {
                 self.kernel.watched.insert(inst.aux, watched);
             }
             insts.push(inst);
-            if let Some(why) = class::order_matters(&self.origin.module, i) {
+            if let Some(why) = class::order_matters(&self.origin.module, i, |r| read.contains(r)) {
                 self.kernel.order_matters.get_or_insert_with(|| format!("{why}, line {}", info.line));
             }
             self.kernel.infos.push(info);

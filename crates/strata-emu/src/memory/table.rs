@@ -74,6 +74,9 @@ impl fmt::Display for Nearest {
             Self::Across { of, room } => {
                 write!(f, "; only {room} bytes are left of `{}` ({} at {})", of.name, of.size, of.start)
             }
+            Self::After { of, past: 0 } => {
+                write!(f, "; just past the end of `{}` ({} at {})", of.name, of.size, of.start)
+            }
             Self::After { of, past } => {
                 write!(f, "; {past} bytes past the end of `{}` ({} at {})", of.name, of.size, of.start)
             }

@@ -98,9 +98,8 @@ pub(crate) unsafe fn print(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
 }
 
 fn bad_pointer(x: &mut Exec<'_>, lane: usize, address: u64) -> Flow {
-    let nearest = x.launch.memory.explain(Addr(address)).to_string();
-    let (lane, address) = (lane as u32, Addr(address));
-    x.fail(Cause::OutOfBounds { lane, space: Space::Global, address, width: 1, nearest })
+    let cause = Cause::outside(x.launch.memory, lane as u32, Addr(address), 1);
+    x.fail(cause)
 }
 
 /// A conversion specification of a format string.

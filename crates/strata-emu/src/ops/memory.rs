@@ -268,12 +268,13 @@ fn explain<const SPACE: u8>(x: &mut Exec<'_>, i: &Inst, m: LaneMask, addr: &[u64
     for lane in (0..LANES as u32).filter(|l| m >> l & 1 != 0) {
         let address = addr[lane as usize];
         if origin::<SPACE>(x, i, address, width).is_none() {
-            let nearest = if SPACE == SHARED {
-                format!("; the block has {} bytes of shared memory", x.shared_bytes)
+            let (address, width) = (Addr(address), width as u32);
+            return x.fail(if SPACE == SHARED {
+                let nearest = format!("; the block has {} bytes of shared memory", x.shared_bytes);
+                Cause::OutOfBounds { lane, space, address, width, nearest }
             } else {
-                x.launch.memory.explain(Addr(address)).to_string()
-            };
-            return x.fail(Cause::OutOfBounds { lane, space, address: Addr(address), width: width as u32, nearest });
+                Cause::outside(x.launch.memory, lane, address, width)
+            });
         }
         if !aligned(address, width) {
             return x.fail(Cause::Misaligned { lane, space, address: Addr(address), width: width as u32 });
@@ -507,7 +508,8 @@ unsafe fn store_flat<const SPACE: u8, E: Element<D>, D: Lane>(
 /// The device address of a byte of a lane's local memory: one word of 32 lanes to a line.
 #[inline(always)]
 pub(crate) fn local_address(x: &Exec<'_>, lane: usize, offset: u64) -> u64 {
-    x.local + (offset / 4) * UNIT_BYTES as u64 + lane as u64 * 4 + offset % 4
+    // The offset of an inactive lane can be anything.
+    x.local.wrapping_add((offset / 4).wrapping_mul(UNIT_BYTES as u64)) + lane as u64 * 4 + offset % 4
 }
 
 /// Moves `bytes` between a lane's local memory and `word`, a little-endian value. `None` if out of bounds.
@@ -577,8 +579,10 @@ where
     } else {
         x.bytes_read += bytes;
     }
-    let physical = std::array::from_fn(|l| local_address(x, l, offsets[l]));
-    report(x, Space::Local, m, &physical);
+    if x.sink.is_some() {
+        let physical = std::array::from_fn(|l| local_address(x, l, offsets[l]));
+        report(x, Space::Local, m, &physical);
+    }
     let mut rest = m;
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;

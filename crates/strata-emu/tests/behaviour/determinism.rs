@@ -50,9 +50,11 @@ fn refused(before: &str, instruction: &str, reason: &str) {
 #[test]
 fn threads_are_refused_where_the_order_of_blocks_shows() {
     for (instruction, reason) in [
-        ("atom.global.add.u32 %r1, [%rd0], 1;", "an atomic whose result is used"),
-        ("atom.add.u32 %r1, [%rd0], 1;", "an atomic whose result is used"),
-        ("atom.global.cas.b32 %r1, [%rd0], 0, 1;", "an atomic whose result is used"),
+        ("atom.global.add.u32 %r0, [%rd0], 1; mov.u32 %r1, %r0;", "an atomic whose result is used"),
+        ("atom.add.u32 %r0, [%rd0], 1; mov.u32 %r1, %r0;", "an atomic whose result is used"),
+        ("atom.global.cas.b32 %r1, [%rd0], 0, 1;", "an atomic exchange"),
+        ("atom.global.exch.b32 %r1, [%rd0], 1;", "an atomic exchange"),
+        ("atom.global.add.f64 %fd0, [%rd0], %fd0;", "an atomic whose result is used"),
         ("red.global.add.f32 [%rd0], %f0;", "a floating-point reduction"),
         ("red.add.f32 [%rd0], %f0;", "a floating-point reduction"),
         ("red.global.inc.u32 [%rd0], 7;", "a counter that wraps around"),
@@ -74,8 +76,8 @@ fn threads_are_refused_where_the_order_of_blocks_shows() {
         ".param .b32 r; .param .b64 f; .param .b64 x; call.uni (r), vprintf, (f, x);",
         "device `printf`",
     );
-    let malloc = ".extern .func (.param .b64 r) malloc(.param .b64 n);";
-    refused(malloc, ".param .b64 r; .param .b64 n; call.uni (r), malloc, (n);", "device `malloc` and `free`");
+    let malloc = ".extern .func (.param .b64 r) malloc(.param .b64 size);";
+    refused(malloc, ".param .b64 r; .param .b64 size; call.uni (r), malloc, (size);", "device `malloc` and `free`");
     let free = ".extern .func free(.param .b64 p);";
     refused(free, ".param .b64 p; call.uni free, (p);", "device `malloc` and `free`");
 }
@@ -88,7 +90,7 @@ fn threads_are_allowed_where_it_does_not() {
     atom.shared.add.u32 %r1, [tile], 1;
     ld.volatile.shared.u32 %r1, [tile];
     membar.cta;
-    red.global.add.u32 [%rd0], 1; red.global.max.s32 [%rd0+4], %r0; red.global.xor.b32 [%rd0+8], %r0;
+    atom.global.add.u32 %r20, [%rd0], 1; red.global.max.s32 [%rd0+4], %r0; red.global.xor.b32 [%rd0+8], %r0;
     ret;",
     );
     let mut m = Machine::new(&text);

@@ -128,7 +128,8 @@ fn ln_gamma(x: f64) -> f64 {
         shift += z.ln();
         z += 1.0;
     }
-    let series = 1.0 / (12.0 * z) - 1.0 / (360.0 * z.powi(3)) + 1.0 / (1260.0 * z.powi(5));
+    let series =
+        1.0 / (12.0 * z) - 1.0 / (360.0 * z.powi(3)) + 1.0 / (1260.0 * z.powi(5)) - 1.0 / (1680.0 * z.powi(7));
     (z - 0.5) * z.ln() - z + (2.0 * std::f64::consts::PI).ln() / 2.0 + series - shift
 }
 

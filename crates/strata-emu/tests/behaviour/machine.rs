@@ -215,7 +215,7 @@ pub(crate) fn kernel_with(before: &str, body: &str) -> String {
         ".version 8.0\n.target sm_75\n.address_size 64\n{before}
 .visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)
 {{
-    .reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %rd<16>; .reg .f32 %f<8>;
+    .reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %rd<16>; .reg .f32 %f<8>; .reg .f64 %fd<2>;
     ld.param.u64 %rd0, [a]; ld.param.u64 %rd1, [b]; ld.param.u32 %r31, [n];
     mov.u32 %r0, %tid.x; mul.wide.u32 %rd2, %r0, 4; add.s64 %rd3, %rd0, %rd2; add.s64 %rd4, %rd1, %rd2;
 {body}

@@ -78,7 +78,7 @@ extern "C" __global__ void halves(const float *in, float *out) {
     out[8 * i + 4] = __bfloat162float(c + d);
     out[8 * i + 5] = __bfloat162float(c * d - c);
     out[8 * i + 6] = __hlt(a, b) ? __half2float(hsqrt(__habs(a))) : __half2float(__hmax(a, b));
-    out[8 * i + 7] = __half2int_rn(a) + __half2uint_rz(__habs(b));
+    out[8 * i + 7] = __half2int_rn(a) + (int)__half2uint_rz(__habs(b));
 }
 
 extern "C" __global__ void doubles(const double *in, double *out) {
