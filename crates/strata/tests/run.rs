@@ -7,10 +7,16 @@ use std::process::{Command, Output};
 
 /// Runs `strata run WHAT --json`, with results below `folder`.
 fn run(what: &str, folder: &Path) -> (Output, Value) {
+    run_with(what, folder, &[])
+}
+
+/// The same with further options.
+fn run_with(what: &str, folder: &Path, options: &[&str]) -> (Output, Value) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let strata = Command::new(env!("CARGO_BIN_EXE_strata"))
         .args(["run", what, "--json", "--out"])
         .arg(folder)
+        .args(options)
         .current_dir(root)
         .output()
         .expect("it runs");
@@ -77,4 +83,47 @@ fn a_wrong_result_and_a_failing_program_exit_with_1() {
     for part in ["out of bounds", "vecadd.ptx:", "block (7,0,0)"] {
         assert!(error.contains(part), "`{part}` is not in: {error}");
     }
+}
+
+/// Each thread reads a word of shared memory; only the first warp wrote its own.
+const UNWRITTEN: &str = "
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry unwritten()
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<4>;
+    .shared .align 4 .b8 tile[256];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, tile;
+    mad.lo.s32 %r2, %r1, 4, %r2;
+    setp.lt.u32 %p1, %r1, 32;
+    @%p1 st.shared.u32 [%r2], %r1;
+    ld.shared.u32 %r3, [%r2];
+    ret;
+}";
+
+#[test]
+fn reads_of_unwritten_memory_are_warnings_if_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("unwritten.ptx"), UNWRITTEN).expect("written");
+    let file = folder.path().join("unwritten.toml");
+    let text = "ptx = \"unwritten.ptx\"\n[[launch]]\nkernel = \"unwritten\"\ngrid = 2\nblock = 64\nrepeat = 3\n";
+    fs::write(&file, text).expect("written");
+    let what = file.display().to_string();
+
+    let (strata, json) = run_with(&what, folder.path(), &["--check"]);
+    assert_eq!(strata.status.code(), Some(0), "a warning does not fail a run");
+    let warnings = json["warnings"].as_array().expect("a list");
+    assert_eq!(warnings.len(), 1, "once, not in each of three launches: {warnings:?}");
+    let warning = warnings[0].as_str().expect("a text");
+    for part in ["uninitialised", "shared address 0x80", "unwritten.ptx:15", "block (0,0,0)", "thread (32,0,0)"] {
+        assert!(warning.contains(part), "`{part}` is not in: {warning}");
+    }
+    assert!(String::from_utf8_lossy(&strata.stderr).contains("warning: uninitialised"));
+
+    let (strata, json) = run(&what, folder.path());
+    assert_eq!(json["warnings"], Value::Array(Vec::new()));
+    assert!(!String::from_utf8_lossy(&strata.stderr).contains("warning"));
 }

@@ -46,6 +46,10 @@ macro_rules! access {
             (Type::U64 | Type::B64 | Type::S64 | Type::F64, true) => {
                 lane_op!($v, |x, i, m| $access::<$space, $wide_address, VECTOR, u64, u64>(x, i, m))
             }
+            // An index of a 64-bit address, as compilers load it.
+            (Type::S32, true) => {
+                lane_op!($v, |x, i, m| $access::<$space, $wide_address, VECTOR, i32, u64>(x, i, m))
+            }
             _ => access!($access, $space, $wide_address, $element, $wide),
         }
     };

@@ -107,6 +107,10 @@ impl Memory {
             .no_reserve_swap()
             .map_anon()
             .map_err(|e| MemoryError::Reserve(Bytes(total), e.to_string()))?;
+        // Lanes a row of a matrix apart touch a page each: huge pages spare most of the translations and page faults. It
+        // is only advice; a system that does not take it is slower, not wrong.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::HugePage);
         let managed_base = DEVICE_BASE + capacity.device.0;
         let table = Table::new(
             DEVICE_BASE..managed_base,

@@ -6,7 +6,7 @@
 
 use crate::exec::{Exec, Flow, Inst, OpFn};
 use crate::kernel::Control;
-use crate::lanes::{read_lanes, write_lanes};
+use crate::lanes::{CHUNK, Stored, chunk_mask, read_lanes, write_lanes};
 use crate::semantics::float::{Float, MinMaxMode};
 use strata_core::{LANES, LaneMask};
 
@@ -107,8 +107,11 @@ macro_rules! collective {
 unsafe fn gather32(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     // SAFETY: decoding gave a 32-bit slot.
     let values = unsafe { read_lanes::<u32>(x, i.a) };
-    for l in (0..LANES).filter(|l| m >> l & 1 != 0) {
-        x.exchange().values[l] = u64::from(values[l]);
+    let exchange = &mut x.exchange().values;
+    for (at, chunk) in exchange.as_chunks_mut::<CHUNK>().0.iter_mut().enumerate() {
+        for (l, &active) in chunk_mask(m, at).iter().enumerate() {
+            chunk[l] = chunk[l].merge(u64::from(values[at * CHUNK + l]), active);
+        }
     }
     Flow::Next
 }
@@ -157,17 +160,31 @@ pub(crate) const CONTROL_BITS: u32 = 32;
 
 /// `shfl.sync`: `d|p = a` of another lane chosen by `b` and `c`; `q` is 1 if the predicate is wanted.
 unsafe fn finish_shuffle(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let mode = i.imm >> CONTROL_BITS;
+    // SAFETY (all): passed on. One loop per mode: what a lane does must not depend on anything but its operands.
+    unsafe {
+        match i.imm >> CONTROL_BITS {
+            UP => shuffle_by::<UP>(x, i, m),
+            DOWN => shuffle_by::<DOWN>(x, i, m),
+            BFLY => shuffle_by::<BFLY>(x, i, m),
+            _ => shuffle_by::<IDX>(x, i, m),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn shuffle_by<const MODE: i64>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     // SAFETY: decoding gave 32-bit slots.
     unsafe {
         let (b, c) = (read_lanes::<u32>(x, i.b), read_lanes::<u32>(x, i.c));
-        let values = x.exchange().values;
+        let mut sources = [0u8; LANES];
         let mut inside = 0;
-        let results: [u32; LANES] = std::array::from_fn(|l| {
-            let (from, ok) = source_lane(mode, l as u32, b[l], c[l]);
+        for l in 0..LANES {
+            let (from, ok) = source_lane(MODE, l as u32, b[l], c[l]);
             inside |= u32::from(ok) << l;
-            values[from as usize] as u32
-        });
+            sources[l] = from as u8 % LANES as u8;
+        }
+        let values = &x.exchange().values;
+        let results: [u32; LANES] = std::array::from_fn(|l| values[usize::from(sources[l])] as u32);
         write_lanes::<u32>(x, i.d, m, |l| results[l]);
         if i.q != 0 {
             x.set_predicate(i.p, m, inside);

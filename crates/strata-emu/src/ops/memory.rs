@@ -9,7 +9,7 @@
 
 use crate::exec::{Exec, Flow, Inst, Slot, UNIT_BYTES};
 use crate::fault::Cause;
-use crate::lanes::{Lane, read_lanes, write_lanes};
+use crate::lanes::{CHUNK, Lane, Stored, chunk_mask, read_lanes, write_lanes};
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 use strata_core::op::LaneAddresses;
 use strata_core::{Addr, LANES, LaneMask, Space};
@@ -155,12 +155,39 @@ pub(crate) unsafe fn pattern<const WIDE: bool, const VECTOR: bool>(slot: *const 
     }
 }
 
+/// As [`pattern`] for the lanes of a mask; `first` is where lane 0 is in a sequence, even if it is not active.
+#[inline(always)]
+fn masked_pattern<const VECTOR: bool>(addr: &[u64; LANES], m: LaneMask, width: u64) -> (Pattern, u64) {
+    let shift = (width.trailing_zeros() as usize).min(STEPS64.len() - 1);
+    let lane = m.trailing_zeros() as usize;
+    let one = addr[lane];
+    let first = one.wrapping_sub(STEPS64[shift][lane]);
+    #[cfg(target_arch = "x86_64")]
+    if VECTOR {
+        // SAFETY: only code compiled for AVX2 passes `VECTOR`.
+        return (unsafe { avx2::masked_pattern(addr, m, first, one, &STEPS64[shift]) }, first);
+    }
+    let (mut sequence, mut same) = (0, 0);
+    for lane in (0..LANES).filter(|l| m >> l & 1 != 0) {
+        sequence |= addr[lane].wrapping_sub(first) ^ STEPS64[shift][lane];
+        same |= addr[lane] ^ one;
+    }
+    let pattern = match (sequence, same) {
+        (0, _) => Pattern::Sequence,
+        (_, 0) => Pattern::Same,
+        _ => Pattern::Scattered,
+    };
+    (pattern, first)
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
-    use super::{LANES, Pattern};
+    use super::{LANES, LaneMask, Pattern, chunk_mask};
+    use crate::lanes::CHUNK;
     use std::arch::x86_64::{
-        __m256i, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256,
-        _mm256_sub_epi32, _mm256_sub_epi64, _mm256_testz_si256, _mm256_xor_si256,
+        __m256i, _mm_loadu_si128, _mm256_and_si256, _mm256_cvtepi32_epi64, _mm256_loadu_si256, _mm256_or_si256,
+        _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_sub_epi32, _mm256_sub_epi64,
+        _mm256_testz_si256, _mm256_xor_si256,
     };
 
     #[inline]
@@ -173,6 +200,34 @@ mod avx2 {
         } else {
             Pattern::Scattered
         }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn masked_pattern(
+        addr: &[u64; LANES],
+        m: LaneMask,
+        first: u64,
+        one: u64,
+        steps: &[u64; LANES],
+    ) -> Pattern {
+        let (first, one) = (_mm256_set1_epi64x(first as i64), _mm256_set1_epi64x(one as i64));
+        let (mut sequence, mut same) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+        for at in (0..LANES).step_by(4) {
+            // SAFETY: all three tables go on for four entries from `at`.
+            let (here, step, active) = unsafe {
+                (
+                    _mm256_loadu_si256(addr.as_ptr().add(at).cast()),
+                    _mm256_loadu_si256(steps.as_ptr().add(at).cast()),
+                    _mm_loadu_si128(chunk_mask(m, at / CHUNK).as_ptr().add(at % CHUNK).cast()),
+                )
+            };
+            let active = _mm256_cvtepi32_epi64(active);
+            let distance = _mm256_xor_si256(_mm256_sub_epi64(here, first), step);
+            sequence = _mm256_or_si256(sequence, _mm256_and_si256(distance, active));
+            same = _mm256_or_si256(same, _mm256_and_si256(_mm256_xor_si256(here, one), active));
+        }
+        verdict(sequence, same)
     }
 
     #[inline]
@@ -236,9 +291,9 @@ pub(crate) fn aligned(address: u64, width: u64) -> bool {
 #[inline(always)]
 fn pad(addr: &mut [u64; LANES], m: LaneMask) {
     let filler = addr[m.trailing_zeros() as usize];
-    for (l, a) in addr.iter_mut().enumerate() {
-        if m >> l & 1 == 0 {
-            *a = filler;
+    for (at, chunk) in addr.as_chunks_mut::<CHUNK>().0.iter_mut().enumerate() {
+        for (a, &active) in chunk.iter_mut().zip(chunk_mask(m, at)) {
+            *a = filler.merge(*a, active);
         }
     }
 }
@@ -351,7 +406,7 @@ unsafe fn load_regular<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E:
 
 /// Loads `q` elements per lane from global, constant or shared memory, wherever the lanes point.
 #[inline(always)]
-unsafe fn load_flat<const SPACE: u8, E: Element<D>, D: Lane>(
+unsafe fn load_flat<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>(
     x: &mut Exec<'_>,
     i: &Inst,
     m: LaneMask,
@@ -368,6 +423,9 @@ unsafe fn load_flat<const SPACE: u8, E: Element<D>, D: Lane>(
         return unsafe { load_few::<SPACE, E, D>(x, i, m, &addr) };
     }
     if m != LaneMask::MAX {
+        if elements == 1 && unsafe { load_partial::<SPACE, VECTOR, E, D>(x, i, m, &addr) } {
+            return Flow::Next;
+        }
         pad(&mut addr, m);
     }
     let Some(base) = origin_of_all::<SPACE>(x, i, &addr, width) else {
@@ -386,18 +444,59 @@ unsafe fn load_flat<const SPACE: u8, E: Element<D>, D: Lane>(
     Flow::Next
 }
 
+/// Loads of a part of a warp whose lanes are neighbours or agree; says whether they were.
+#[inline(always)]
+unsafe fn load_partial<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>(
+    x: &mut Exec<'_>,
+    i: &Inst,
+    m: LaneMask,
+    addr: &[u64; LANES],
+) -> bool {
+    let width = size_of::<E>() as u64;
+    let one = addr[m.trailing_zeros() as usize];
+    let Some(base) = origin::<SPACE>(x, i, one, width).filter(|_| aligned(one, width)) else {
+        return false;
+    };
+    let (pattern, first) = masked_pattern::<VECTOR>(addr, m, width);
+    // SAFETY: the range is in bounds, for a sequence also where inactive lanes would be; the slot has lanes of `D`.
+    unsafe {
+        match pattern {
+            Pattern::Sequence => {
+                let (start, size) = bounds::<SPACE>(x, i);
+                let offset = first.wrapping_sub(start);
+                if offset >= size || size - offset < width * LANES as u64 {
+                    return false;
+                }
+                let from = base.wrapping_add(first as usize).cast::<[E; LANES]>().read_unaligned();
+                write_lanes::<D>(x, i.d, m, |l| from[l].extend());
+            }
+            Pattern::Same => {
+                let value: D = base.wrapping_add(one as usize).cast::<E>().read_unaligned().extend();
+                write_lanes::<D>(x, i.d, m, |_| value);
+            }
+            Pattern::Scattered => return false,
+        }
+    }
+    true
+}
+
+/// Start and size of shared memory, or of the allocation that the instruction touched last.
+#[inline(always)]
+fn bounds<const SPACE: u8>(x: &Exec<'_>, i: &Inst) -> (u64, u64) {
+    if SPACE == SHARED {
+        return (0, x.shared_bytes);
+    }
+    // SAFETY: decoding numbers memory instructions below the table's size.
+    let touched = unsafe { *x.touched.add(i.aux as usize) };
+    (touched.start, touched.size)
+}
+
 /// As [`origin`] for lanes anywhere in one allocation, alignment included.
 #[inline(always)]
 fn origin_of_all<const SPACE: u8>(x: &Exec<'_>, i: &Inst, addr: &[u64; LANES], width: u64) -> Option<*mut u8> {
     // Also makes the touched range the one of the first lane.
     let base = origin::<SPACE>(x, i, addr[0], width)?;
-    let (start, size) = if SPACE == SHARED {
-        (0, x.shared_bytes)
-    } else {
-        // SAFETY: decoding numbers memory instructions below the table's size.
-        let touched = unsafe { *x.touched.add(i.aux as usize) };
-        (touched.start, touched.size)
-    };
+    let (start, size) = bounds::<SPACE>(x, i);
     // An offset is inside if neither it nor what is left behind it is negative; both signs are collected in one word.
     let room = size - width;
     let (mut signs, mut bits) = (0, 0);
@@ -464,6 +563,11 @@ unsafe fn store_regular<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E
         // SAFETY: `origin` proved the range; the slot has 32 lanes of `D`.
         unsafe {
             let values = x.read_slot(data_slot(i, k)).cast::<D::Stored>();
+            if elements == 1 {
+                let values: [E; LANES] = std::array::from_fn(|l| E::truncate(D::load(values.add(l).read())));
+                to.cast::<[E; LANES]>().write_unaligned(values);
+                break;
+            }
             for l in 0..LANES {
                 to.add(l * elements + k).write_unaligned(E::truncate(D::load(values.add(l).read())));
             }
@@ -474,7 +578,7 @@ unsafe fn store_regular<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E
 
 /// Stores `q` elements per lane to global or shared memory; where lanes collide, the highest lane wins.
 #[inline(always)]
-unsafe fn store_flat<const SPACE: u8, E: Element<D>, D: Lane>(
+unsafe fn store_flat<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>(
     x: &mut Exec<'_>,
     i: &Inst,
     m: LaneMask,
@@ -486,6 +590,15 @@ unsafe fn store_flat<const SPACE: u8, E: Element<D>, D: Lane>(
         x.bytes_written += width * u64::from(m.count_ones());
     }
     report(x, space_of(SPACE), m, &addr);
+    // SAFETY (both calls): passed on to the caller of an `OpFn`.
+    if m == LaneMask::MAX {
+        if let Some(base) = origin_of_all::<SPACE>(x, i, &addr, width) {
+            unsafe { store_checked::<E, D>(x, i, &addr, base) };
+            return Flow::Next;
+        }
+    } else if elements == 1 && unsafe { store_run::<SPACE, VECTOR, E, D>(x, i, m, &addr) } {
+        return Flow::Next;
+    }
     let mut rest = m;
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
@@ -503,6 +616,52 @@ unsafe fn store_flat<const SPACE: u8, E: Element<D>, D: Lane>(
         }
     }
     Flow::Next
+}
+
+/// Stores of a full warp whose addresses were checked; `base` is where address 0 of the space would be.
+#[inline(always)]
+unsafe fn store_checked<E: Element<D>, D: Lane>(x: &mut Exec<'_>, i: &Inst, addr: &[u64; LANES], base: *mut u8) {
+    for k in 0..usize::from(i.q) {
+        let from = x.read_slot(data_slot(i, k)).cast::<D::Stored>();
+        for (lane, &a) in addr.iter().enumerate() {
+            // SAFETY: the caller checked the addresses; the slot has 32 lanes of `D`.
+            unsafe {
+                let value = E::truncate(D::load(from.add(lane).read()));
+                base.wrapping_add(a as usize).cast::<E>().add(k).write_unaligned(value);
+            }
+        }
+    }
+}
+
+/// Stores of one run of lanes (no gap in the mask) to neighbouring elements; says whether they were.
+#[inline(always)]
+unsafe fn store_run<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>(
+    x: &mut Exec<'_>,
+    i: &Inst,
+    m: LaneMask,
+    addr: &[u64; LANES],
+) -> bool {
+    let low = m.trailing_zeros() as usize;
+    let lanes = (m >> low).trailing_ones() as usize;
+    let (one, width) = (addr[low], size_of::<E>() as u64);
+    if lanes as u32 != m.count_ones()
+        || !aligned(one, width)
+        || masked_pattern::<VECTOR>(addr, m, width).0 != Pattern::Sequence
+    {
+        return false;
+    }
+    let Some(base) = origin::<SPACE>(x, i, one, width * lanes as u64) else {
+        return false;
+    };
+    // SAFETY: the range is in bounds; the slot has 32 lanes of `D`. The bytes around it are left alone, not written
+    // back: another host thread may write them.
+    unsafe {
+        let from = x.read_slot(i.d).cast::<D::Stored>();
+        let values: [E; LANES] = std::array::from_fn(|l| E::truncate(D::load(from.add(l).read())));
+        let to = base.wrapping_add(one as usize);
+        std::ptr::copy_nonoverlapping(values.as_ptr().add(low).cast(), to, lanes * size_of::<E>());
+    }
+    true
 }
 
 /// The device address of a byte of a lane's local memory: one word of 32 lanes to a line.
@@ -714,11 +873,11 @@ where
         match SPACE {
             LOCAL => local_access::<E, D, false>(x, i, m, &in_frame(x, i, addr)),
             GENERIC => by_window(x, m, addr, |x, space, m, addr| match space {
-                Space::Shared => load_flat::<SHARED, E, D>(x, i, m, addr),
+                Space::Shared => load_flat::<SHARED, VECTOR, E, D>(x, i, m, addr),
                 Space::Local => local_access::<E, D, false>(x, i, m, &addr),
-                _ => load_flat::<GLOBAL, E, D>(x, i, m, addr),
+                _ => load_flat::<GLOBAL, VECTOR, E, D>(x, i, m, addr),
             }),
-            _ => load_flat::<SPACE, E, D>(x, i, m, addr),
+            _ => load_flat::<SPACE, VECTOR, E, D>(x, i, m, addr),
         }
     }
 }
@@ -746,11 +905,11 @@ where
         match SPACE {
             LOCAL => local_access::<E, D, true>(x, i, m, &in_frame(x, i, addr)),
             GENERIC => by_window(x, m, addr, |x, space, m, addr| match space {
-                Space::Shared => store_flat::<SHARED, E, D>(x, i, m, addr),
+                Space::Shared => store_flat::<SHARED, VECTOR, E, D>(x, i, m, addr),
                 Space::Local => local_access::<E, D, true>(x, i, m, &addr),
-                _ => store_flat::<GLOBAL, E, D>(x, i, m, addr),
+                _ => store_flat::<GLOBAL, VECTOR, E, D>(x, i, m, addr),
             }),
-            _ => store_flat::<SPACE, E, D>(x, i, m, addr),
+            _ => store_flat::<SPACE, VECTOR, E, D>(x, i, m, addr),
         }
     }
 }
