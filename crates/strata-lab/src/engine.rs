@@ -129,8 +129,12 @@ impl Engine for Functional {
         }
         match result {
             Ok(counts) => Ok(LaunchReport { counts, cycles: None }),
-            Err(e @ LaunchError::Fault(_)) => Err(HostError::Program(e.to_string())),
-            Err(e) => Err(HostError::Call { call: "launch", reason: e.to_string() }),
+            Err(LaunchError::Refused { kernel, reason }) => {
+                Err(HostError::Call { call: "launch", reason: format!("kernel `{kernel}`: {reason}") })
+            }
+            Err(e @ (LaunchError::Fault(_) | LaunchError::Unsupported { .. })) => {
+                Err(HostError::Program(e.to_string()))
+            }
         }
     }
 }

@@ -25,6 +25,9 @@ impl What {
         match path.extension().and_then(|e| e.to_str()) {
             Some("toml") => Ok(Self::LaunchFile(path.to_owned())),
             Some("ptx") => Err(LabError::Request(launch_file_for(path))),
+            _ if path.is_dir() && strata_workloads::find(text).is_err() => {
+                Err(LabError::Request(format!("`{text}` is a directory; name a launch file (`.toml`) in it")))
+            }
             _ if path.is_file() => Err(LabError::Request(format!(
                 "`{text}` is no program; launch files end in `.toml`, PTX files in `.ptx`"
             ))),

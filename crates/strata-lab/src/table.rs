@@ -208,6 +208,9 @@ fn finding_line(finding: &Finding) -> String {
         Finding::Write { buffer, file, bytes } => format!("{buffer}: wrote {} to {file}", Bytes(*bytes)),
         Finding::Checksum { buffer, fnv1a64 } => format!("{buffer}: FNV-1a 64 checksum {fnv1a64}"),
         Finding::Compare { buffer, file, comparison, .. } => match &comparison.first {
+            None if comparison.largest_difference == 0.0 => {
+                format!("{buffer}: {} elements exactly as in {file}", grouped(comparison.elements))
+            }
             None => format!(
                 "{buffer}: {} elements as in {file}, largest difference {:e}",
                 grouped(comparison.elements),

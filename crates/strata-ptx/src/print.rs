@@ -21,7 +21,9 @@ pub(crate) fn type_name(ty: Type) -> String {
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, ".version {}.{}", self.version.0, self.version.1)?;
-        writeln!(f, ".target {}", self.targets.join(", "))?;
+        if !self.targets.is_empty() {
+            writeln!(f, ".target {}", self.targets.join(", "))?;
+        }
         writeln!(f, ".address_size {}", self.address_size)?;
         for (number, name) in &self.files {
             writeln!(f, ".file {number} \"{name}\"")?;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use strata_core::nearest::suggestion;
 
 /// The size of a run; what it means in elements is the program's own business.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -65,7 +66,7 @@ impl fmt::Display for Size {
 
 /// The text names no size.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is not a size; sizes are tiny, small, medium, paper, paper-buddy, paper-cmd, paper-tom, paper-uvm")]
+#[error("`{0}` is not a size; {hint}", hint = suggestion(.0, Size::ALL.map(Size::name)))]
 pub struct UnknownSize(
     /// The text.
     pub String,
@@ -91,6 +92,7 @@ mod tests {
             assert_eq!(size.name().to_uppercase().parse(), Ok(size));
             assert!(message.contains(size.name()));
         }
+        assert!(UnknownSize("smal".to_owned()).to_string().ends_with("did you mean `small`?"));
         assert_eq!("huge".parse::<Size>(), Err(UnknownSize("huge".to_owned())));
     }
 }

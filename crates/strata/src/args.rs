@@ -48,16 +48,16 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) size: Option<String>,
     /// Seed of the inputs [default: 1, or the launch file's]
-    #[arg(long)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Host threads; more than one is refused where the order of memory operations matters
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: u16,
     /// Warn of reads of uninitialised shared and local memory (slower)
     #[arg(long)]
     pub(crate) check: bool,
     /// Stop a launch that executes more than N warp instructions
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_instructions: Option<u64>,
     /// Print one JSON object
     #[arg(long)]

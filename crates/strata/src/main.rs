@@ -34,11 +34,11 @@ fn explain(failure: &Failure, json: bool) -> ExitCode {
         // The reader of our output has seen enough: `strata workloads | head`.
         Failure::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Failure::Output(error) => {
-            eprintln!("error: cannot write to standard output: {error}");
+            output::message(&format!("error: cannot write to standard output: {error}\n"));
             ExitCode::FAILURE
         }
         Failure::Lab(error) => {
-            eprintln!("{}", error.render(output::colours()));
+            output::message(&format!("{}\n", error.render(output::colours())));
             if json {
                 // Nothing more can be done if this cannot be written either.
                 let _ = output::json(&serde_json::json!({ "error": error.to_string() }));

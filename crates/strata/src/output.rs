@@ -36,6 +36,11 @@ pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
+/// Writes a message to standard error. Unlike `eprintln!` it does not panic if nobody reads it any more.
+pub(crate) fn message(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Writes the one JSON object to standard output.
 pub(crate) fn json(value: &Value) -> io::Result<()> {
     text(&format!("{value:#}\n"))

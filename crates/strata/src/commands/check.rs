@@ -14,14 +14,14 @@ pub(crate) fn check(args: &Check) -> Result<ExitCode, Failure> {
         let facts = match check_file(path) {
             Ok(facts) => facts,
             Err(error) => {
-                eprintln!("{}", error.render(output::colours()));
+                output::message(&format!("{}\n", error.render(output::colours())));
                 unreadable = true;
                 files.push(unreadable_file(path, &error));
                 continue;
             }
         };
         faulty |= facts.errors() > 0;
-        eprint!("{}", facts.rendered(output::colours()));
+        output::message(&facts.rendered(output::colours()));
         if args.json {
             files.push(facts.to_json());
         } else {

@@ -27,7 +27,7 @@ pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
     bar.finish_and_clear();
     let result = result?;
     for warning in &result.warnings {
-        eprintln!("warning: {warning}");
+        output::message(&format!("warning: {warning}\n"));
     }
     if args.json {
         output::json(&result.to_json())?;
@@ -35,9 +35,9 @@ pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
         output::text(&table::run_result(&result))?;
     }
     if let Some(error) = &result.error {
-        eprintln!("error: {error}");
+        output::message(&format!("error: {error}\n"));
     }
-    eprintln!("saved in {}", result.host.directory.display());
+    output::message(&format!("saved in {}\n", result.host.directory.display()));
     Ok(if result.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
