@@ -12,7 +12,12 @@ pub struct Layout {
     /// 128 keeps a line in one row, so that a line is one request; its sectors alternate with those of the lines before
     /// and behind it, which are in other bank groups, and that is what reaches the peak when CCD is shorter than CCDL.
     pub stay: Bytes,
-    /// Bank bits are exclusive-ored with the low bits of the row, so that strides of whole rows do not meet in one bank.
+    /// Bank bits are exclusive-ored with the low bits of the row's Gray code, so that strides of whole rows do not meet in
+    /// one bank.
+    ///
+    /// The Gray code, because a stream leaves a row index through its last bank (all ones) and enters the next through its
+    /// first (all zeros): with the plain row number these are the same bank whenever two low bits change at once, and the
+    /// stream would wait for the row it has just used to close.
     pub hash: bool,
 }
 
@@ -46,7 +51,7 @@ pub struct Place {
 /// | log2(banks / bank groups) | bank within its group |
 /// | the rest | row |
 ///
-/// Bank group and bank are then exclusive-ored with the lowest bits of the row, if the layout says so.
+/// Bank group and bank are then exclusive-ored with the lowest bits of the row's Gray code, if the layout says so.
 #[derive(Clone, Debug)]
 pub struct AddressMap {
     column_low_bits: u32,
@@ -101,7 +106,7 @@ impl AddressMap {
         let column_high = take(self.column_high_bits);
         let inner = take(self.inner_bits);
         let row = rest as u32;
-        let bank = (group << self.inner_bits | inner) ^ (row & self.hash_mask);
+        let bank = (group << self.inner_bits | inner) ^ ((row ^ row >> 1) & self.hash_mask);
         Place { bank: bank as u16, row, column: (column_high << self.column_low_bits | column_low) as u16 }
     }
 }

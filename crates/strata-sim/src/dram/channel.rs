@@ -280,7 +280,8 @@ impl<L: CommandLog> Channel<L> {
             return false;
         }
         if self.open != 0 {
-            let close = banks_of(self.open).map(|b| self.bank_precharge[b]).fold(due.max(self.any_row_command), u64::max);
+            let close =
+                banks_of(self.open).map(|b| self.bank_precharge[b]).fold(due.max(self.any_row_command), u64::max);
             // While a row that was opened just now keeps the others waiting, column commands may use the time.
             let column = self.column.at.max(self.clock);
             if column.saturating_add(self.gates.column_to_precharge[self.kind]) <= close && column < until {

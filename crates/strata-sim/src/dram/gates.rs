@@ -131,7 +131,11 @@ fn check(config: &DramConfig) -> Result<(), DramError> {
     // All rows must be closed and the refresh done before the next one is due.
     let worst = t.rfc + t.ras.max(t.rc) + t.rp + t.wl + ACCESS_BYTES + t.wr + t.rtpl;
     if t.refi != 0 && t.refi <= worst {
-        return refuse("timing.refi", t.refi, "too short for a refresh to end before the next is due; 0 turns refresh off");
+        return refuse(
+            "timing.refi",
+            t.refi,
+            "too short for a refresh to end before the next is due; 0 turns refresh off",
+        );
     }
     Ok(())
 }

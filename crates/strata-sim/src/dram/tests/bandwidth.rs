@@ -38,7 +38,8 @@ fn refresh_takes_its_share() {
         (config.timing.refi, config.timing.rfc) = (3900 * access, 350 * access);
         let ideal = 1.0 - 350.0 / 3900.0;
         let reached = share(&stream(&config, 20_000, false)) / ideal;
-        assert!((0.99..=1.0).contains(&reached), "{name}: {reached}");
+        // The last refresh may just be spared, so a little more than ideal is possible.
+        assert!((0.99..1.01).contains(&reached), "{name}: {reached}");
     }
 }
 
@@ -57,27 +58,4 @@ fn without_rotation_ccdl_is_the_limit() {
         let ideal = super::access_cycles(&config) as f64 / f64::from(config.timing.ccdl);
         assert!((0.98..=1.0).contains(&(reached / ideal)), "{name}: {reached} of {ideal}");
     }
-}
-
-#[test]
-fn dbg_idle() {
-    let (_, config) = kinds()[0].clone();
-    for write in [false, true] {
-        let o = stream(&config, 20_000, write);
-        println!("share {}", share(&o));
-        let mut last = 0;
-        let mut n = 0;
-        for (k, (at, c)) in o.commands.iter().enumerate() {
-            use crate::dram::Command;
-            if matches!(c, Command::Read { .. } | Command::Write { .. }) {
-                if *at > last + 1 && *at > 10000 && n < 6 { n += 1; println!("gap at {last}..{at} {:?}", &o.commands[k-30..k+10]); }
-                last = *at;
-            }
-        }
-    }
-    let mut config = config;
-        (config.timing.refi, config.timing.rfc) = (3900, 350 );
-        let o = stream(&config, 20_000, false);
-    let i = o.commands.iter().position(|c| c.0 > 7700).unwrap();
-    println!("{:?}", &o.commands[i..i+400]);
 }
