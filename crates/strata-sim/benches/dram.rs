@@ -1,0 +1,128 @@
+//! What a request to a DRAM channel costs: nanoseconds per request, all in (arrival, scheduling, wake-ups, report).
+
+use std::hint::black_box;
+use std::time::Instant;
+use strata_core::Bytes;
+use strata_sim::config::{DramConfig, DramTiming};
+use strata_sim::dram::{AddressMap, Channel, Layout, Request};
+
+const REQUESTS: u32 = 2_000_000;
+
+/// Timings of Accel-Sim's QV100.
+fn hbm2() -> DramConfig {
+    let timing = DramTiming {
+        ccd: 1,
+        ccdl: 2,
+        rrd: 3,
+        rcd: 12,
+        ras: 28,
+        rp: 12,
+        rc: 40,
+        cl: 12,
+        wl: 2,
+        wr: 10,
+        cdlr: 3,
+        rtpl: 3,
+        refi: 3315,
+        rfc: 298,
+    };
+    DramConfig {
+        size: Bytes(1 << 30),
+        channels: 1,
+        bus_bytes: 16,
+        burst: 2,
+        data_rate: 2,
+        bank_groups: 4,
+        banks: 16,
+        row: Bytes(2048),
+        timing,
+        queue: 64,
+        write_high: 48,
+        write_low: 16,
+        controller_cycles: 0,
+    }
+}
+
+/// Timings of Accel-Sim's RTX2060.
+fn gddr6() -> DramConfig {
+    let timing = DramTiming {
+        ccd: 4,
+        ccdl: 6,
+        rrd: 12,
+        rcd: 24,
+        ras: 55,
+        rp: 24,
+        rc: 78,
+        cl: 24,
+        wl: 8,
+        wr: 24,
+        cdlr: 10,
+        rtpl: 4,
+        refi: 13_650,
+        rfc: 1225,
+    };
+    DramConfig { bus_bytes: 2, burst: 16, data_rate: 4, timing, ..hbm2() }
+}
+
+/// Serves requests that come `gap` cycles apart, or as soon as there is room, and prints what one cost.
+fn measure(name: &str, config: &DramConfig, gap: u64, mut next: impl FnMut(u32) -> Request) {
+    let mut channel = Channel::new(config).expect("the configuration is sound");
+    let mut done = Vec::new();
+    let mut wake = None;
+    let (mut now, mut end, mut wakes) = (0, 0, 0u64);
+    let start = Instant::now();
+    for tag in 0..REQUESTS {
+        let request = next(tag);
+        let mut due = now + gap;
+        loop {
+            let waits = !channel.has_room(request.write);
+            let Some(at) = wake.filter(|&at| waits || at <= due) else { break };
+            wake = channel.advance(at, &mut done);
+            wakes += 1;
+            due = due.max(at);
+            for (at, tag) in done.drain(..) {
+                end = end.max(at);
+                black_box(tag);
+            }
+        }
+        now = due;
+        channel.advance(now, &mut done);
+        wake = Some(channel.push(now, request));
+    }
+    while let Some(at) = wake {
+        wake = channel.advance(at, &mut done);
+        wakes += 1;
+    }
+    let took = start.elapsed().as_nanos() as f64;
+    let end = done.iter().fold(end, |end, d| end.max(d.0));
+    let requests = f64::from(REQUESTS);
+    let stats = channel.stats();
+    println!(
+        "{name:<28} {:>6.1} ns/request  {:.2} wakes  {:>5.1} % of peak  {:>5.1} % row hits  {:>6.1} cycles to read",
+        took / requests,
+        wakes as f64 / requests,
+        stats.data_cycles as f64 / end as f64 * 100.0,
+        stats.row_hits as f64 / requests * 100.0,
+        stats.read_latency as f64 / stats.reads.max(1) as f64,
+    );
+}
+
+fn main() {
+    for (memory, config) in [("HBM2", hbm2()), ("GDDR6", gddr6())] {
+        let map = AddressMap::new(&config, Layout::default()).expect("the configuration is sound");
+        let at = |address: u64, accesses: u8, write: bool, tag: u32| {
+            let place = map.place(address);
+            Request { row: place.row, bank: place.bank, accesses, write, tag }
+        };
+        let random = |tag: u32| u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 34 << 5;
+        let stream = |tag: u32| u64::from(tag) * 128;
+        measure(&format!("{memory} stream, lines"), &config, 0, |n| at(stream(n), 4, false, n));
+        measure(&format!("{memory} stream, sectors"), &config, 0, |n| at(u64::from(n) * 32, 1, false, n));
+        measure(&format!("{memory} stream, 1/3 writes"), &config, 0, |n| {
+            at(stream(n / 3) + u64::from(n % 3) * (100 << 20), 4, n % 3 == 2, n)
+        });
+        measure(&format!("{memory} random, sectors"), &config, 0, |n| at(random(n), 1, false, n));
+        measure(&format!("{memory} random, 1/3 writes"), &config, 0, |n| at(random(n), 1, n % 3 == 2, n));
+        measure(&format!("{memory} random, unloaded"), &config, 300, |n| at(random(n), 1, false, n));
+    }
+}

@@ -1,0 +1,570 @@
+//! The channel: state of the banks, choice of the next command, and its effects.
+
+use super::gates::{DramError, Gates, MAX_BANKS};
+use super::log::{Command, CommandLog};
+use super::pending::{Found, NONE, Pending};
+use super::stats::ChannelStats;
+use crate::config::DramConfig;
+
+/// How many younger requests of its bank may overtake a request before the bank closes its row for it.
+///
+/// 16 lines of 128 B are a whole row of 2 KB: a stream that runs through its row once never reaches the limit, while a
+/// request that waits for another row waits for one row's worth of data at most.
+pub const OVERTAKE_LIMIT: u16 = 16;
+
+/// Kinds of requests, as indices.
+const READ: usize = 0;
+const WRITE: usize = 1;
+
+/// No row is open.
+const CLOSED: u32 = u32::MAX;
+
+/// A candidate is packed as waiting cycles, then age, then bank, so that the least is the best.
+const BANK_BITS: u32 = MAX_BANKS.ilog2();
+/// 40 bits of age are a million million requests.
+const AGE_BITS: u32 = 40 + BANK_BITS;
+
+/// A request: up to a line of one row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// The row.
+    pub row: u32,
+    /// The bank: bank group times banks of a group plus bank within its group.
+    pub bank: u16,
+    /// Accesses of 32 B, at least 1. Which columns they go to makes no difference to time.
+    pub accesses: u8,
+    /// To be written, not read.
+    pub write: bool,
+    /// The caller's handle.
+    pub tag: u32,
+}
+
+/// The best candidate of a command bus.
+#[derive(Clone, Copy, Debug)]
+struct Pick {
+    /// When its command can be given; never if there is no candidate.
+    at: u64,
+    /// Age and bank.
+    key: u64,
+    /// The candidates or their gates have changed.
+    stale: bool,
+}
+
+const NO_PICK: Pick = Pick { at: u64::MAX, key: u64::MAX, stale: false };
+
+impl Pick {
+    #[inline]
+    fn bank(self) -> usize {
+        self.key as usize % MAX_BANKS
+    }
+
+    /// A candidate has come or become better.
+    #[inline]
+    fn offer(&mut self, at: u64, key: u64) {
+        if !self.stale && (at, key) < (self.at, self.key) {
+            (self.at, self.key) = (at, key);
+        }
+    }
+}
+
+/// One DRAM channel.
+///
+/// ```
+/// # use strata_core::Bytes;
+/// # use strata_sim::config::{DramConfig, DramTiming};
+/// use strata_sim::dram::{Channel, Request};
+/// # let timing = DramTiming { ccd: 1, ccdl: 2, rrd: 3, rcd: 12, ras: 28, rp: 12, rc: 40, cl: 12, wl: 2, wr: 10, cdlr: 3,
+/// #     rtpl: 3, refi: 0, rfc: 0 };
+/// # let config = DramConfig { size: Bytes(1 << 30), channels: 1, bus_bytes: 16, burst: 2, data_rate: 2, bank_groups: 4,
+/// #     banks: 16, row: Bytes(2048), timing, queue: 64, write_high: 32, write_low: 16, controller_cycles: 0 };
+/// let mut channel = Channel::new(&config)?;
+/// let mut done = Vec::new();
+/// let wake = channel.push(100, Request { row: 7, bank: 3, accesses: 1, write: false, tag: 42 });
+/// assert_eq!(channel.advance(wake, &mut done), None); // nothing is left to do
+/// assert_eq!(done, [(100 + 12 + 12 + 1, 42)]); // RCD + CL + one cycle of data
+/// # Ok::<(), strata_sim::dram::DramError>(())
+/// ```
+pub struct Channel<L = ()> {
+    gates: Gates,
+    /// Requests of each kind that can wait.
+    queue: u32,
+    write_high: u32,
+    write_low: u32,
+    banks: usize,
+    /// Banks of a group, as a power of two.
+    group_shift: u32,
+
+    /// All cycles before this one are settled.
+    clock: u64,
+    pending: Pending,
+
+    open_row: [u32; MAX_BANKS],
+    /// Earliest column command of each kind, as far as the bank alone decides.
+    bank_column: [[u64; MAX_BANKS]; 2],
+    /// Earliest activate, as far as the bank alone decides.
+    bank_activate: [u64; MAX_BANKS],
+    /// Earliest precharge.
+    bank_precharge: [u64; MAX_BANKS],
+    /// Earliest column command in a bank group.
+    group_column: [u64; MAX_BANKS],
+    /// Earliest column command of each kind in any bank.
+    any_column: [u64; 2],
+    /// Earliest activate of any bank.
+    any_activate: u64,
+    /// Earliest row command: one per cycle.
+    any_row_command: u64,
+    /// When the next refresh is due; never if refresh is off.
+    refresh_due: u64,
+
+    /// Banks with an open row.
+    open: u64,
+    /// Banks that wait for a column command.
+    column_banks: u64,
+    /// Banks that wait for a row command.
+    row_banks: u64,
+    /// Age and bank of the candidate of each bank.
+    key: [u64; MAX_BANKS],
+    column: Pick,
+    row: Pick,
+
+    /// The kind that is being served.
+    kind: usize,
+    /// Writes are being served because there are many of them, not because there are no reads.
+    draining: bool,
+    /// Requests left in this turn: of the writes of a drain, or of the reads that a drain cut short has to wait for.
+    turn_left: u32,
+
+    stats: ChannelStats,
+    log: L,
+}
+
+impl Channel {
+    /// A channel of this configuration, idle, with all rows closed.
+    pub fn new(config: &DramConfig) -> Result<Self, DramError> {
+        Self::with_log(config, ())
+    }
+}
+
+impl<L: CommandLog> Channel<L> {
+    /// A channel whose commands are heard by `log`.
+    pub fn with_log(config: &DramConfig, log: L) -> Result<Self, DramError> {
+        let gates = Gates::new(config)?;
+        Ok(Self {
+            queue: config.queue,
+            write_high: config.write_high,
+            write_low: config.write_low,
+            banks: config.banks as usize,
+            group_shift: (config.banks / config.bank_groups).ilog2(),
+            clock: 0,
+            pending: Pending::with_room_for(2 * config.queue),
+            open_row: [CLOSED; MAX_BANKS],
+            bank_column: [[0; MAX_BANKS]; 2],
+            bank_activate: [0; MAX_BANKS],
+            bank_precharge: [0; MAX_BANKS],
+            group_column: [0; MAX_BANKS],
+            any_column: [0; 2],
+            any_activate: 0,
+            any_row_command: 0,
+            refresh_due: if gates.refi == 0 { u64::MAX } else { gates.refi },
+            open: 0,
+            column_banks: 0,
+            row_banks: 0,
+            key: [0; MAX_BANKS],
+            column: NO_PICK,
+            row: NO_PICK,
+            kind: READ,
+            draining: false,
+            turn_left: 0,
+            stats: ChannelStats::default(),
+            log,
+            gates,
+        })
+    }
+
+    /// True if a request of that kind can be pushed. Exact for the cycle that the channel was last advanced to.
+    #[inline]
+    pub fn has_room(&self, write: bool) -> bool {
+        self.pending.count(usize::from(write)) < self.queue
+    }
+
+    /// Takes a request that arrives at `now`, and returns when to advance next.
+    ///
+    /// The channel must have been advanced to `now` since it was last active, and have room.
+    #[inline]
+    pub fn push(&mut self, now: u64, request: Request) -> u64 {
+        debug_assert!(self.has_room(request.write), "a request was pushed into a full channel");
+        debug_assert!(usize::from(request.bank) < self.banks, "there is no bank {}", request.bank);
+        if self.is_idle() {
+            self.catch_up(now);
+        }
+        debug_assert!(self.clock >= now, "the channel must be advanced to {now} before a request arrives");
+        let bank = usize::from(request.bank) % MAX_BANKS;
+        let kind = usize::from(request.write);
+        self.pending.push(kind, bank, self.open_row[bank] == request.row, now, &request);
+        if kind == self.kind {
+            self.reconsider(bank);
+        }
+        self.take_turns();
+        self.next_wake()
+    }
+
+    /// Gives all commands of the cycles before `now` and appends the requests they ended, with the cycle in which the last
+    /// of their data has passed the bus: `now` or later, if the channel is asked when it said. Returns when to advance
+    /// next, unless a request arrives before; `None` if nothing waits.
+    #[inline]
+    pub fn advance(&mut self, now: u64, done: &mut Vec<(u64, u32)>) -> Option<u64> {
+        if self.is_idle() {
+            return None;
+        }
+        self.settle(now, done);
+        (!self.is_idle()).then(|| self.next_wake())
+    }
+
+    /// What has been counted. Refreshes of an idle channel are counted when it wakes.
+    pub fn stats(&self) -> &ChannelStats {
+        &self.stats
+    }
+
+    /// The command log.
+    pub fn log(&self) -> &L {
+        &self.log
+    }
+
+    /// Requests of a kind that wait.
+    pub fn waiting(&self, write: bool) -> u32 {
+        self.pending.count(usize::from(write))
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.pending.count(READ) + self.pending.count(WRITE) == 0
+    }
+
+    /// The earliest cycle at which a request can end.
+    #[inline]
+    fn next_wake(&mut self) -> u64 {
+        self.choose();
+        // A row command is followed by a column command, or by an activate first if all banks that wait have to close.
+        let mut from_row = self.gates.activate_to_column[self.kind];
+        if self.row_banks & !self.open == 0 {
+            from_row += self.gates.rp;
+        }
+        let column = self.column.at.min(self.row.at.saturating_add(from_row)).max(self.clock);
+        column + self.gates.column_to_end[self.kind]
+    }
+
+    /// Gives all commands before `until`.
+    fn settle(&mut self, until: u64, done: &mut Vec<(u64, u32)>) {
+        loop {
+            self.choose();
+            let at = self.column.at.min(self.row.at);
+            if at.max(self.clock) >= self.refresh_due {
+                if !self.settle_refresh(until, done) {
+                    break;
+                }
+            } else if at >= until {
+                break;
+            } else if self.column.at == at {
+                self.column_command(at, done);
+            } else {
+                self.row_command(at);
+            }
+        }
+        self.clock = self.clock.max(until);
+    }
+
+    /// A refresh is due and takes precedence. Returns false if nothing more happens before `until`.
+    fn settle_refresh(&mut self, until: u64, done: &mut Vec<(u64, u32)>) -> bool {
+        let due = self.refresh_due.max(self.clock);
+        if due >= until {
+            return false;
+        }
+        if self.open != 0 {
+            let close =
+                banks_of(self.open).map(|b| self.bank_precharge[b]).fold(due.max(self.any_row_command), u64::max);
+            // While a row that was opened just now keeps the others waiting, column commands may use the time.
+            let column = self.column.at.max(self.clock);
+            if column.saturating_add(self.gates.column_to_precharge[self.kind]) <= close && column < until {
+                self.column_command(column, done);
+                return true;
+            }
+            if close >= until {
+                return false;
+            }
+            self.precharge_all(close);
+        }
+        self.refresh(due);
+        true
+    }
+
+    fn precharge_all(&mut self, at: u64) {
+        for bank in banks_of(self.open) {
+            self.open_row[bank] = CLOSED;
+            self.pending.row_closed(bank);
+            self.bank_activate[bank] = self.bank_activate[bank].max(at + self.gates.rp);
+            self.stats.precharges += 1;
+        }
+        self.open = 0;
+        self.clock = at;
+        self.log.command(at, Command::PrechargeAll);
+        for bank in banks_of(self.column_banks | self.row_banks) {
+            self.classify(bank);
+        }
+    }
+
+    /// All rows are closed and a refresh is due: nothing can change when it happens, so it is done at once, whenever that is.
+    fn refresh(&mut self, due: u64) {
+        let at = self.bank_activate[..self.banks].iter().fold(due, |at, &b| at.max(b));
+        self.log.command(at, Command::Refresh);
+        self.stats.refreshes += 1;
+        self.refreshed(at);
+        self.refresh_due += self.gates.refi;
+    }
+
+    /// The last refresh was at that cycle.
+    fn refreshed(&mut self, at: u64) {
+        self.bank_activate[..self.banks].fill(at + self.gates.rfc);
+        self.row.stale = true;
+        self.column.stale = true;
+    }
+
+    /// Nothing has waited until now: does the refreshes that were due meanwhile.
+    fn catch_up(&mut self, now: u64) {
+        self.choose();
+        while self.refresh_due < now {
+            let ready = self.bank_activate[..self.banks].iter().fold(0, |at, &b| at.max(b));
+            if self.open == 0 && ready <= self.refresh_due {
+                // From here on each is given in the cycle it is due.
+                let missed = (now - 1 - self.refresh_due) / self.gates.refi + 1;
+                for n in 0..missed {
+                    self.log.command(self.refresh_due + n * self.gates.refi, Command::Refresh);
+                }
+                self.stats.refreshes += missed;
+                self.refresh_due += missed * self.gates.refi;
+                self.refreshed(self.refresh_due - self.gates.refi);
+            } else if !self.settle_refresh(now, &mut Vec::new()) {
+                break;
+            }
+        }
+        self.clock = self.clock.max(now);
+    }
+
+    /// Brings the picks up to date.
+    #[inline]
+    fn choose(&mut self) {
+        if self.column.stale {
+            self.column = self.best_column();
+        }
+        if self.row.stale {
+            self.row = self.best_row();
+        }
+    }
+
+    #[inline]
+    fn best_column(&self) -> Pick {
+        if self.column_banks == 0 {
+            return NO_PICK;
+        }
+        let floor = self.clock.max(self.any_column[self.kind]);
+        let ready = &self.bank_column[self.kind];
+        let mut best = u64::MAX;
+        for bank in banks_of(self.column_banks) {
+            let at = ready[bank].max(self.group_column[bank >> self.group_shift]).max(floor);
+            best = best.min((at - floor) << AGE_BITS | self.key[bank]);
+        }
+        Pick { at: floor + (best >> AGE_BITS), key: best & ((1 << AGE_BITS) - 1), stale: false }
+    }
+
+    #[inline]
+    fn best_row(&self) -> Pick {
+        if self.row_banks == 0 {
+            return NO_PICK;
+        }
+        let floor = self.clock.max(self.any_row_command);
+        let mut best = u64::MAX;
+        for bank in banks_of(self.row_banks & self.open) {
+            let at = self.bank_precharge[bank].max(floor);
+            best = best.min((at - floor) << AGE_BITS | self.key[bank]);
+        }
+        let activate_floor = floor.max(self.any_activate);
+        for bank in banks_of(self.row_banks & !self.open) {
+            let at = self.bank_activate[bank].max(activate_floor);
+            best = best.min((at - floor) << AGE_BITS | self.key[bank]);
+        }
+        Pick { at: floor + (best >> AGE_BITS), key: best & ((1 << AGE_BITS) - 1), stale: false }
+    }
+
+    /// Sorts a bank by the command that it waits for.
+    #[inline]
+    fn classify(&mut self, bank: usize) {
+        let bit = 1 << bank;
+        self.column_banks &= !bit;
+        self.row_banks &= !bit;
+        let list = self.pending.list(self.kind, bank);
+        if list.head == NONE {
+            return;
+        }
+        let served = if list.hit != NONE && (list.hit == list.head || list.overtaken < OVERTAKE_LIMIT) {
+            self.column_banks |= bit;
+            list.hit
+        } else {
+            self.row_banks |= bit;
+            list.head
+        };
+        self.key[bank] = (self.pending.entry(served).sequence << BANK_BITS | bank as u64) & ((1 << AGE_BITS) - 1);
+    }
+
+    /// Something has changed in a bank: sorts it anew and keeps the picks right.
+    #[inline]
+    fn reconsider(&mut self, bank: usize) {
+        self.column.stale |= self.column.bank() == bank;
+        self.row.stale |= self.row.bank() == bank;
+        self.classify(bank);
+        let bit = 1 << bank;
+        if self.column_banks & bit != 0 {
+            let group = self.group_column[bank >> self.group_shift];
+            let at = self.bank_column[self.kind][bank].max(group).max(self.any_column[self.kind]).max(self.clock);
+            self.column.offer(at, self.key[bank]);
+        } else if self.row_banks & bit != 0 {
+            let ready = if self.open & bit == 0 {
+                self.bank_activate[bank].max(self.any_activate)
+            } else {
+                self.bank_precharge[bank]
+            };
+            self.row.offer(ready.max(self.any_row_command).max(self.clock), self.key[bank]);
+        }
+    }
+
+    /// Gives the column command that has been picked.
+    #[inline]
+    fn column_command(&mut self, at: u64, done: &mut Vec<(u64, u32)>) {
+        let (bank, kind, gates) = (self.column.bank(), self.kind, &self.gates);
+        self.clock = at;
+        self.group_column[bank >> self.group_shift] = at + gates.ccdl;
+        for (next, any) in self.any_column.iter_mut().enumerate() {
+            *any = (*any).max(at + gates.column_to_column[kind][next]);
+        }
+        self.bank_precharge[bank] = self.bank_precharge[bank].max(at + gates.column_to_precharge[kind]);
+        self.stats.data_cycles += gates.access;
+        self.column.stale = true;
+        if kind == READ {
+            self.stats.read_accesses += 1;
+            self.log.command(at, Command::Read { bank: bank as u16 });
+        } else {
+            self.stats.write_accesses += 1;
+            self.log.command(at, Command::Write { bank: bank as u16 });
+        }
+        let hit = self.pending.list(kind, bank).hit;
+        let entry = self.pending.entry_mut(hit);
+        entry.left -= 1;
+        if entry.left == 0 {
+            self.end_request(bank, at + self.gates.column_to_end[kind], done);
+        }
+    }
+
+    #[inline]
+    fn end_request(&mut self, bank: usize, end: u64, done: &mut Vec<(u64, u32)>) {
+        let entry = self.pending.finish_hit(self.kind, bank);
+        done.push((end, entry.tag));
+        if self.kind == READ {
+            self.stats.reads += 1;
+            self.stats.read_latency += end - entry.arrival;
+        } else {
+            self.stats.writes += 1;
+        }
+        match entry.found {
+            Found::Hit => self.stats.row_hits += 1,
+            Found::Closed => self.stats.row_misses += 1,
+            Found::Conflict => self.stats.row_conflicts += 1,
+        }
+        self.turn_left = self.turn_left.saturating_sub(1);
+        self.reconsider(bank);
+        self.take_turns();
+    }
+
+    /// Gives the row command that has been picked.
+    #[inline]
+    fn row_command(&mut self, at: u64) {
+        let bank = self.row.bank();
+        let bit = 1 << bank;
+        let head = self.pending.list(self.kind, bank).head;
+        self.clock = at;
+        self.any_row_command = at + 1;
+        if self.open & bit == 0 {
+            let entry = self.pending.entry_mut(head);
+            let row = entry.row;
+            if entry.found == Found::Hit {
+                entry.found = Found::Closed;
+            }
+            self.pending.row_opened(bank, row);
+            self.open |= bit;
+            self.open_row[bank] = row;
+            self.any_activate = at + self.gates.rrd;
+            self.bank_activate[bank] = at + self.gates.rc;
+            self.bank_precharge[bank] = at + self.gates.ras;
+            for (kind, ready) in self.bank_column.iter_mut().enumerate() {
+                ready[bank] = at + self.gates.activate_to_column[kind];
+            }
+            self.stats.activates += 1;
+            self.log.command(at, Command::Activate { bank: bank as u16, row });
+        } else {
+            self.pending.entry_mut(head).found = Found::Conflict;
+            self.pending.row_closed(bank);
+            self.open &= !bit;
+            self.open_row[bank] = CLOSED;
+            self.bank_activate[bank] = self.bank_activate[bank].max(at + self.gates.rp);
+            self.stats.precharges += 1;
+            self.log.command(at, Command::Precharge { bank: bank as u16 });
+        }
+        self.row.stale = true;
+        self.reconsider(bank);
+    }
+
+    /// Decides which kind is served from now on.
+    #[inline]
+    fn take_turns(&mut self) {
+        let (reads, writes) = (self.pending.count(READ), self.pending.count(WRITE));
+        let turn = self.write_high - self.write_low;
+        if self.kind == READ {
+            let pressing = writes >= self.write_high && self.turn_left == 0;
+            if writes > 0 && (reads == 0 || pressing) {
+                self.draining = pressing;
+                self.turn_left = turn;
+                self.stats.write_turns += 1;
+                self.serve(WRITE);
+            }
+        } else {
+            if !self.draining && writes >= self.write_high {
+                self.draining = true;
+                self.turn_left = turn;
+            }
+            if reads > 0 && (!self.draining || writes <= self.write_low || self.turn_left == 0) {
+                // A drain that was cut short begins anew after as many reads.
+                self.turn_left = if self.draining && writes > self.write_low { turn } else { 0 };
+                self.draining = false;
+                self.serve(READ);
+            }
+        }
+    }
+
+    fn serve(&mut self, kind: usize) {
+        self.kind = kind;
+        for bank in 0..self.banks {
+            self.classify(bank);
+        }
+        self.column.stale = true;
+        self.row.stale = true;
+    }
+}
+
+/// The banks of a set.
+#[inline]
+fn banks_of(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (set != 0).then(|| {
+            let bank = set.trailing_zeros() as usize % MAX_BANKS;
+            set &= set - 1;
+            bank
+        })
+    })
+}

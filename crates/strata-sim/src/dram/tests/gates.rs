@@ -1,0 +1,156 @@
+//! Each gate is tight: the command it holds back comes in the very cycle the gate opens, and in exactly this order.
+
+use super::{gddr6, hbm2, kinds, read, serve, write};
+use crate::config::DramConfig;
+use crate::dram::{Command, Request};
+
+/// Commands as `A0.7@12` (activate row 7 of bank 0 in cycle 12), `R0@24`, `W0@24`, `P0@30`, `P*@30`, `F@42` (refresh).
+fn text(commands: &[(u64, Command)]) -> String {
+    let words = commands.iter().map(|(at, command)| match command {
+        Command::Activate { bank, row } => format!("A{bank}.{row}@{at}"),
+        Command::Read { bank } => format!("R{bank}@{at}"),
+        Command::Write { bank } => format!("W{bank}@{at}"),
+        Command::Precharge { bank } => format!("P{bank}@{at}"),
+        Command::PrechargeAll => format!("P*@{at}"),
+        Command::Refresh => format!("F@{at}"),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[track_caller]
+fn check(config: &DramConfig, arrivals: &[(u64, Request)], expected: &str) {
+    assert_eq!(text(&serve(config, arrivals).commands), expected);
+}
+
+fn with(change: impl FnOnce(&mut crate::config::DramTiming)) -> DramConfig {
+    let mut config = hbm2();
+    change(&mut config.timing);
+    config
+}
+
+// Of HBM2: an access takes 1 cycle, RCDWR = 12 - 3 = 9, read to write 12 + 1 + 2 - 2 = 13, write to read 2 + 1 + 3 = 6,
+// write to precharge 2 + 1 + 10 = 13. Banks 0 to 3 are one group, 4 to 7 the next.
+
+#[test]
+fn rcd() {
+    check(&hbm2(), &[(5, read(0, 7))], "A0.7@5 R0@17");
+}
+
+#[test]
+fn rcdwr() {
+    check(&hbm2(), &[(5, write(0, 7))], "A0.7@5 W0@14");
+}
+
+#[test]
+fn rrd() {
+    check(&hbm2(), &[(0, read(0, 7)), (0, read(4, 8))], "A0.7@0 A4.8@3 R0@12 R4@15");
+}
+
+#[test]
+fn ccd() {
+    let list = [(0, read(0, 7)), (0, read(4, 8)), (100, read(0, 7)), (100, read(4, 8))];
+    check(&hbm2(), &list, "A0.7@0 A4.8@3 R0@12 R4@15 R0@100 R4@101");
+    check(&with(|t| t.ccd = 2), &list, "A0.7@0 A4.8@3 R0@12 R4@15 R0@100 R4@102");
+}
+
+#[test]
+fn ccdl() {
+    let list = [(0, read(0, 7)), (0, read(1, 8)), (100, read(0, 7)), (100, read(1, 8))];
+    check(&hbm2(), &list, "A0.7@0 A1.8@3 R0@12 R1@15 R0@100 R1@102");
+}
+
+#[test]
+fn the_data_bus() {
+    let mut config = gddr6();
+    config.timing.ccd = 1;
+    config.timing.ccdl = 1;
+    let list = [(0, Request { accesses: 3, ..read(0, 7) })];
+    check(&config, &list, "A0.7@0 R0@24 R0@28 R0@32");
+    let list = [(0, Request { accesses: 3, ..write(0, 7) })];
+    check(&config, &list, "A0.7@0 W0@15 W0@19 W0@23");
+}
+
+#[test]
+fn ras_rp_rc() {
+    let list = [(0, read(0, 7)), (0, read(0, 8))];
+    check(&hbm2(), &list, "A0.7@0 R0@12 P0@28 A0.8@40 R0@52");
+    check(&with(|t| t.ras = 31), &list, "A0.7@0 R0@12 P0@31 A0.8@43 R0@55");
+    check(&with(|t| t.rp = 14), &list, "A0.7@0 R0@12 P0@28 A0.8@42 R0@54");
+    check(&with(|t| t.rc = 45), &list, "A0.7@0 R0@12 P0@28 A0.8@45 R0@57");
+}
+
+#[test]
+fn rtpl() {
+    let list = [(0, read(0, 7)), (100, read(0, 7)), (100, read(0, 8))];
+    check(&hbm2(), &list, "A0.7@0 R0@12 R0@100 P0@103 A0.8@115 R0@127");
+}
+
+#[test]
+fn wr() {
+    let list = [(0, read(0, 7)), (100, write(0, 7)), (100, write(0, 8))];
+    check(&hbm2(), &list, "A0.7@0 R0@12 W0@100 P0@113 A0.8@125 W0@134");
+}
+
+#[test]
+fn cdlr() {
+    let list = [(0, read(0, 7)), (0, read(4, 8)), (100, write(0, 7)), (101, read(4, 8))];
+    check(&hbm2(), &list, "A0.7@0 A4.8@3 R0@12 R4@15 W0@100 R4@106");
+}
+
+#[test]
+fn read_to_write() {
+    let list = [(0, read(0, 7)), (0, read(4, 8)), (100, read(0, 7)), (101, write(4, 8))];
+    check(&hbm2(), &list, "A0.7@0 A4.8@3 R0@12 R4@15 R0@100 W4@113");
+}
+
+#[test]
+fn one_row_command_per_cycle() {
+    let list = [(0, read(0, 7)), (0, read(4, 7)), (100, read(0, 8)), (100, read(4, 8))];
+    check(&hbm2(), &list, "A0.7@0 A4.7@3 R0@12 R4@15 P0@100 P4@101 A0.8@112 A4.8@115 R0@124 R4@127");
+}
+
+#[test]
+fn row_and_column_commands_do_not_hinder_each_other() {
+    let list = [(0, read(0, 7)), (100, read(0, 7)), (100, read(4, 8))];
+    check(&hbm2(), &list, "A0.7@0 R0@12 R0@100 A4.8@100 R4@112");
+}
+
+#[test]
+fn refresh() {
+    let config = with(|t| (t.refi, t.rfc) = (1000, 100));
+    // An open row is closed first, RP before the refresh; the next row opens RFC after it.
+    check(&config, &[(0, read(0, 7)), (1000, read(0, 7))], "A0.7@0 R0@12 P*@1000 F@1012 A0.7@1112 R0@1124");
+    // A row that was opened just before is kept for RAS, and serves whom it can until RTPL before it closes.
+    let list = [(990, read(0, 7)), (1010, read(0, 7)), (1016, read(0, 7))];
+    check(&config, &list, "A0.7@990 R0@1002 R0@1010 P*@1018 F@1030 A0.7@1130 R0@1142");
+    // RC counts for the refresh as it does for an activate.
+    let config = with(|t| (t.refi, t.rfc, t.rc) = (1000, 100, 60));
+    check(&config, &[(990, read(0, 7)), (1016, read(0, 7))], "A0.7@990 R0@1002 P*@1018 F@1050 A0.7@1150 R0@1162");
+}
+
+#[test]
+fn an_idle_channel_refreshes_without_being_asked() {
+    let config = with(|t| (t.refi, t.rfc) = (1000, 100));
+    let list = [(0, read(0, 7)), (3050, read(0, 7))];
+    check(&config, &list, "A0.7@0 R0@12 P*@1000 F@1012 F@2000 F@3000 A0.7@3100 R0@3112");
+    // A long rest is one step, and counted.
+    let outcome = serve(&config, &[(5_000_500, read(0, 7))]);
+    assert_eq!(outcome.stats.refreshes, 5000);
+    assert_eq!(outcome.done, [(5_000_525, 0)]);
+}
+
+#[test]
+fn unloaded_latency_is_the_formula() {
+    for (name, config) in kinds() {
+        let t = config.timing;
+        let data = u64::from(t.cl) + super::access_cycles(&config);
+        let far = 10_000;
+        let closed = serve(&config, &[(far, read(2, 5))]).done;
+        assert_eq!(closed, [(far + u64::from(t.rcd) + data, 0)], "{name}, closed");
+        let open = serve(&config, &[(0, read(2, 5)), (far, read(2, 5))]).done;
+        assert_eq!(open[1].0, far + data, "{name}, open");
+        let conflict = serve(&config, &[(0, read(2, 6)), (far, read(2, 5))]);
+        assert_eq!(conflict.done[1].0, far + u64::from(t.rp + t.rcd) + data, "{name}, conflict");
+        assert_eq!((conflict.stats.row_misses, conflict.stats.row_conflicts), (1, 1), "{name}");
+    }
+}
