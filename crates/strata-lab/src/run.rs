@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use strata_host::{Device, Engine, HostError};
-use strata_workloads::{Size, UnknownWorkload, Workload};
+use strata_workloads::{Instance, Size, UnknownWorkload, Workload};
 
 /// Runs a request on the functional engine, saves its result and returns it. `monitor` tells how far the run is.
 pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, LabError> {
@@ -69,8 +69,24 @@ struct Job {
 }
 
 enum Program {
-    Workload(&'static dyn Workload, Size),
+    Workload(&'static dyn Workload, Extent),
     LaunchFile(Box<Loaded>),
+}
+
+/// How much a workload runs.
+#[derive(Clone, Copy)]
+enum Extent {
+    Size(Size),
+    Instance(Instance),
+}
+
+impl Extent {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Size(size) => size.name(),
+            Self::Instance(instance) => instance.label,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -86,14 +102,14 @@ impl Job {
         match &request.what {
             What::Workload(name) => {
                 let workload = strata_workloads::find(name).map_err(|e| unknown_workload(&e))?;
-                let size = size_of(workload, request.size.as_deref())?;
+                let extent = extent_of(workload, request.size.as_deref())?;
                 let resolved = Resolved {
                     name: workload.info().name.to_owned(),
-                    size: Some(size.name()),
+                    size: Some(extent.name()),
                     seed: Resolved::seed(request, None),
                     inputs: Vec::new(),
                 };
-                Ok(Self { resolved, program: Program::Workload(workload, size) })
+                Ok(Self { resolved, program: Program::Workload(workload, extent) })
             }
             What::LaunchFile(path) => {
                 if request.size.is_some() {
@@ -114,13 +130,22 @@ impl Job {
 
     fn carry_out(&self, device: &mut Device, directory: &Path) -> Result<Judged, LabError> {
         match &self.program {
-            Program::Workload(workload, size) => match workload.run(*size, self.resolved.seed, device) {
-                Ok(outcome) => {
-                    Ok(Judged { passed: Some(outcome.passed), checked: Some(outcome.checked), ..Judged::default() })
+            Program::Workload(workload, extent) => {
+                let seed = self.resolved.seed;
+                let run = match extent {
+                    Extent::Size(size) => workload.run(*size, seed, device),
+                    Extent::Instance(instance) => workload.run_instance(instance.label, seed, device),
+                };
+                match run {
+                    Ok(outcome) => {
+                        Ok(Judged { passed: Some(outcome.passed), checked: Some(outcome.checked), ..Judged::default() })
+                    }
+                    Err(HostError::Module(text)) => Err(LabError::Module(text)),
+                    Err(error) => {
+                        Ok(Judged { passed: Some(false), error: Some(error.to_string()), ..Judged::default() })
+                    }
                 }
-                Err(HostError::Module(text)) => Err(LabError::Module(text)),
-                Err(error) => Ok(Judged { passed: Some(false), error: Some(error.to_string()), ..Judged::default() }),
-            },
+            }
             Program::LaunchFile(loaded) => {
                 let outcome = launch_file::execute(loaded, device, self.resolved.seed, directory)?;
                 Ok(Judged { passed: outcome.passed, checked: None, error: outcome.failure, findings: outcome.findings })
@@ -137,13 +162,25 @@ fn unknown_workload(unknown: &UnknownWorkload) -> LabError {
     LabError::Request(format!("there is no workload `{}`; {hint}", unknown.name))
 }
 
-fn size_of(workload: &dyn Workload, asked: Option<&str>) -> Result<Size, LabError> {
+fn extent_of(workload: &dyn Workload, asked: Option<&str>) -> Result<Extent, LabError> {
     let info = workload.info();
-    let size: Size = asked.unwrap_or("small").parse().map_err(|e| LabError::Request(format!("{e}")))?;
+    let asked = asked.unwrap_or("small");
+    let instances = workload.instances();
+    if let Some(instance) = instances.iter().find(|instance| instance.label.eq_ignore_ascii_case(asked)) {
+        return Ok(Extent::Instance(*instance));
+    }
+    let sizes = info.sizes.iter().map(|s| s.name());
+    let names: Vec<_> = sizes.chain(instances.iter().map(|instance| instance.label)).collect();
+    let missing =
+        |name: &str| LabError::Request(format!("`{}` has no size `{name}`; it has {}", info.name, names.join(", ")));
+    let size: Size = match asked.parse() {
+        Ok(size) => size,
+        Err(_) if !instances.is_empty() => return Err(missing(asked)),
+        Err(unknown) => return Err(LabError::Request(format!("{unknown}"))),
+    };
     // Which of a paper's names stands for which size is the workload's own business.
     if info.sizes.contains(&size) || (size.is_papers() && info.sizes.iter().any(|s| s.is_papers())) {
-        return Ok(size);
+        return Ok(Extent::Size(size));
     }
-    let sizes: Vec<_> = info.sizes.iter().map(|s| s.name()).collect();
-    Err(LabError::Request(format!("`{}` has no size `{size}`; it has {}", info.name, sizes.join(", "))))
+    Err(missing(size.name()))
 }

@@ -1,6 +1,6 @@
 //! How a result is judged against its reference.
 
-use std::fmt::Debug;
+use std::fmt::{Debug, LowerExp};
 
 /// What came of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,6 +46,15 @@ pub(crate) fn exact<T: PartialEq + Debug>(what: &str, got: &[T], expected: &[T])
 
 /// Every value must be near its reference, which was computed in double precision.
 pub(crate) fn close(what: &str, got: &[f32], expected: &[f64], tolerance: Tolerance) -> Outcome {
+    near(what, got, expected, tolerance)
+}
+
+/// The same for values in double precision.
+pub(crate) fn close_doubles(what: &str, got: &[f64], expected: &[f64], tolerance: Tolerance) -> Outcome {
+    near(what, got, expected, tolerance)
+}
+
+fn near<T: Copy + Into<f64> + LowerExp>(what: &str, got: &[T], expected: &[f64], tolerance: Tolerance) -> Outcome {
     let Tolerance { limit, scale } = tolerance;
     let total = expected.len();
     if got.len() != total {
@@ -53,7 +62,7 @@ pub(crate) fn close(what: &str, got: &[f32], expected: &[f64], tolerance: Tolera
     }
     let mut worst = (0.0, 0);
     for (index, (g, e)) in got.iter().zip(expected).enumerate() {
-        let error = (f64::from(*g) - e).abs() / e.abs().max(scale);
+        let error = ((*g).into() - e).abs() / e.abs().max(scale);
         // A NaN on either side is the worst error there is, and must not vanish in a comparison.
         let error = if error.is_nan() { f64::INFINITY } else { error };
         if error > worst.0 {

@@ -28,7 +28,7 @@ macro_rules! words {
         }
     })* };
 }
-words!(u8, i32, f32);
+words!(u8, i32, u32, u64, f32, f64);
 
 /// An array in device memory.
 #[derive(Debug)]

@@ -5,6 +5,9 @@
 //! inputs from a seed, drives a [`Device`] the way the program's own host code would, and compares the result with a
 //! reference computed on the CPU from the definition of the problem, not from the kernel.
 //!
+//! Besides its sizes a program may have [`Instance`]s: the exact shapes that were measured on real cards or that
+//! simulation speed is measured with. [`micro`] holds kernels that measure one property of a machine each.
+//!
 //! Invariants:
 //! * Inputs depend on the program, the size and the seed alone, on every machine: no library mathematics, no clock.
 //! * A driver knows the device and nothing behind it: which engine runs, and which mechanism is on, it cannot tell.
@@ -24,6 +27,7 @@ mod check;
 mod field;
 mod gpu;
 mod graph;
+mod instance;
 mod linear;
 mod math;
 mod module;
@@ -34,6 +38,7 @@ mod rng;
 mod size;
 
 pub use check::Outcome;
+pub use instance::{Instance, Purpose, instances};
 pub use module::{Module, Resources};
 pub use registry::{UnknownWorkload, all, find};
 pub use size::{Size, UnknownSize};
@@ -70,4 +75,17 @@ pub trait Workload: Sync {
     /// A size that is not in [`Info::sizes`] is an error that names those that are; [`Size::Paper`] stands for the
     /// paper's size of a program that only one paper sized, and the other way round.
     fn run(&self, size: Size, seed: u64, device: &mut Device) -> Result<Outcome, HostError>;
+
+    /// The exact shapes it can run besides its sizes.
+    fn instances(&self) -> Vec<Instance> {
+        Vec::new()
+    }
+
+    /// The same as [`run`](Self::run) for the instance of this label, letters in either case.
+    ///
+    /// A label that is not among [`instances`](Self::instances) is an error that names those that are.
+    fn run_instance(&self, label: &str, seed: u64, device: &mut Device) -> Result<Outcome, HostError> {
+        let _ = (seed, device);
+        Err(HostError::Call { call: "run", reason: format!("`{}` has no instance `{label}`", self.info().name) })
+    }
 }

@@ -1,7 +1,7 @@
 //! What all drivers share: a program is data and one function.
 
 use crate::gpu::Gpu;
-use crate::{Info, Module, Outcome, Size, Workload};
+use crate::{Info, Instance, Module, Outcome, Size, Workload};
 use strata_host::{Device, HostError};
 
 /// A program whose runs differ by a shape `S` alone.
@@ -41,6 +41,13 @@ impl<S> Program<S> {
             HostError::Call { call: "run", reason }
         })
     }
+
+    fn run_shape(&self, shape: &S, seed: u64, device: &mut Device) -> Result<Outcome, HostError> {
+        let mut gpu = Gpu::new(device, &self.module[0])?;
+        let outcome = (self.run)(shape, seed, &mut gpu)?;
+        gpu.free_all()?;
+        Ok(outcome)
+    }
 }
 
 impl<S: Sync> Workload for Program<S> {
@@ -53,10 +60,41 @@ impl<S: Sync> Workload for Program<S> {
     }
 
     fn run(&self, size: Size, seed: u64, device: &mut Device) -> Result<Outcome, HostError> {
-        let shape = self.shape(size)?;
-        let mut gpu = Gpu::new(device, &self.module[0])?;
-        let outcome = (self.run)(shape, seed, &mut gpu)?;
-        gpu.free_all()?;
-        Ok(outcome)
+        self.run_shape(self.shape(size)?, seed, device)
+    }
+}
+
+/// A program that also runs exact shapes, by label.
+pub(crate) struct Measured<S: 'static> {
+    pub(crate) program: Program<S>,
+    pub(crate) instances: &'static [(Instance, S)],
+}
+
+impl<S: Sync> Workload for Measured<S> {
+    fn info(&self) -> &Info {
+        self.program.info()
+    }
+
+    fn modules(&self) -> &'static [Module] {
+        self.program.modules()
+    }
+
+    fn run(&self, size: Size, seed: u64, device: &mut Device) -> Result<Outcome, HostError> {
+        self.program.run(size, seed, device)
+    }
+
+    fn instances(&self) -> Vec<Instance> {
+        self.instances.iter().map(|(instance, _)| *instance).collect()
+    }
+
+    fn run_instance(&self, label: &str, seed: u64, device: &mut Device) -> Result<Outcome, HostError> {
+        let found = self.instances.iter().find(|(instance, _)| instance.label.eq_ignore_ascii_case(label));
+        let (_, shape) = found.ok_or_else(|| {
+            let labels: Vec<_> = self.instances.iter().map(|(instance, _)| instance.label).collect();
+            let name = self.program.info.name;
+            let reason = format!("`{name}` has no instance `{label}`; it has {}", labels.join(", "));
+            HostError::Call { call: "run", reason }
+        })?;
+        self.program.run_shape(shape, seed, device)
     }
 }

@@ -4,48 +4,61 @@ use crate::check::exact;
 use crate::gpu::{Gpu, blocks};
 use crate::graph::{Csr, Kind};
 use crate::module::module;
-use crate::program::{Program, sizes};
+use crate::program::{Measured, Program, sizes};
 use crate::rng::Rng;
-use crate::{Info, Outcome, Size, Workload};
+use crate::{Info, Instance, Outcome, Size, Workload};
 use std::collections::VecDeque;
 use strata_host::HostError;
 
 struct Shape {
     nodes: u32,
+    /// Links drawn per node: a node has about twice as many neighbours.
+    links_per_node: u32,
+}
+
+impl Shape {
+    /// The usual graph: a node has about six neighbours.
+    const fn of(nodes: u32) -> Self {
+        Self { nodes, links_per_node: 3 }
+    }
 }
 
 const SHAPES: [(Size, Shape); 6] = [
-    (Size::Tiny, Shape { nodes: 1000 }),
-    (Size::Small, Shape { nodes: 1 << 19 }),
-    (Size::Medium, Shape { nodes: 1 << 22 }),
+    (Size::Tiny, Shape::of(1000)),
+    (Size::Small, Shape::of(1 << 19)),
+    (Size::Medium, Shape::of(1 << 22)),
     // The graphs that come with ISPASS-2009 and Rodinia; the two papers name none.
-    (Size::PaperCmd, Shape { nodes: 1 << 16 }),
-    (Size::PaperTom, Shape { nodes: 1_000_000 }),
-    (Size::PaperUvm, Shape { nodes: 1 << 18 }),
+    (Size::PaperCmd, Shape::of(1 << 16)),
+    (Size::PaperTom, Shape::of(1_000_000)),
+    (Size::PaperUvm, Shape::of(1 << 18)),
 ];
 
-/// Links drawn per node: a node has about six neighbours.
-const LINKS_PER_NODE: u32 = 3;
 const SOURCE: usize = 0;
 const UNREACHED: i32 = -1;
 
-pub(super) const PROGRAM: &dyn Workload = &Program {
-    info: Info {
-        name: "bfs",
-        suite: "rodinia",
-        papers: &["cmd", "tom", "uvm"],
-        sizes: &sizes(&SHAPES),
-        aliases: &[],
-        description: "breadth-first search of a graph, level by level",
+/// 131 072 links in the rows, but for the few that were drawn twice.
+const INSTANCES: [(Instance, Shape); 1] = [(Instance::bench("16K"), Shape { nodes: 1 << 14, links_per_node: 4 })];
+
+pub(super) const PROGRAM: &dyn Workload = &Measured {
+    program: Program {
+        info: Info {
+            name: "bfs",
+            suite: "rodinia",
+            papers: &["cmd", "tom", "uvm"],
+            sizes: &sizes(&SHAPES),
+            aliases: &[],
+            description: "breadth-first search of a graph, level by level",
+        },
+        module: &[module!("bfs")],
+        shapes: &SHAPES,
+        run,
     },
-    module: &[module!("bfs")],
-    shapes: &SHAPES,
-    run,
+    instances: &INSTANCES,
 };
 
 fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
     const BLOCK: usize = 512;
-    let graph = Csr::random(Kind::Uniform, &mut Rng::new(seed, "graph"), shape.nodes, LINKS_PER_NODE);
+    let graph = Csr::random(Kind::Uniform, &mut Rng::new(seed, "graph"), shape.nodes, shape.links_per_node);
     let count = graph.nodes();
     // One structure per node: first edge, degree.
     let rows: Vec<i32> = graph.first_edge.windows(2).flat_map(|w| [w[0], w[1] - w[0]]).collect();

@@ -4,8 +4,8 @@ use super::matmul::{TOLERANCE, activations, product, weights};
 use crate::check::close;
 use crate::gpu::{Gpu, blocks};
 use crate::module::module;
-use crate::program::{Program, sizes};
-use crate::{Info, Outcome, Size, Workload};
+use crate::program::{Measured, Program, sizes};
+use crate::{Info, Instance, Outcome, Size, Workload};
 use strata_host::HostError;
 
 /// A is m x n, B is n x p.
@@ -22,18 +22,27 @@ const SHAPES: [(Size, Shape); 3] = [
     (Size::Medium, Shape { m: 1024, n: 1024, p: 1024 }),
 ];
 
-pub(super) const PROGRAM: &dyn Workload = &Program {
-    info: Info {
-        name: "matmul-naive",
-        suite: "micro",
-        papers: &[],
-        sizes: &sizes(&SHAPES),
-        aliases: &[],
-        description: "matrix product, one element per thread, nothing shared",
+const INSTANCES: [(Instance, Shape); 3] = [
+    (Instance::silicon("32,32,32"), Shape { m: 32, n: 32, p: 32 }),
+    (Instance::silicon("32,64,128"), Shape { m: 32, n: 64, p: 128 }),
+    (Instance::silicon("128,32,32"), Shape { m: 128, n: 32, p: 32 }),
+];
+
+pub(super) const PROGRAM: &dyn Workload = &Measured {
+    program: Program {
+        info: Info {
+            name: "matmul-naive",
+            suite: "micro",
+            papers: &[],
+            sizes: &sizes(&SHAPES),
+            aliases: &[],
+            description: "matrix product, one element per thread, nothing shared",
+        },
+        module: &[module!("matmul-naive")],
+        shapes: &SHAPES,
+        run,
     },
-    module: &[module!("matmul-naive")],
-    shapes: &SHAPES,
-    run,
+    instances: &INSTANCES,
 };
 
 fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {

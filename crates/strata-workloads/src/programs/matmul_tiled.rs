@@ -4,8 +4,8 @@ use super::matmul::{TOLERANCE, activations, product, weights};
 use crate::check::close;
 use crate::gpu::{Gpu, blocks};
 use crate::module::module;
-use crate::program::{Program, sizes};
-use crate::{Info, Outcome, Size, Workload};
+use crate::program::{Measured, Program, sizes};
+use crate::{Info, Instance, Outcome, Size, Workload};
 use strata_host::HostError;
 
 struct Shape {
@@ -20,18 +20,28 @@ const SHAPES: [(Size, Shape); 3] = [
     (Size::Medium, Shape { order: 1024 }),
 ];
 
-pub(super) const PROGRAM: &dyn Workload = &Program {
-    info: Info {
-        name: "matmul-tiled",
-        suite: "micro",
-        papers: &[],
-        sizes: &sizes(&SHAPES),
-        aliases: &["matrixmul"],
-        description: "matrix product through 32x32 tiles in shared memory",
+const INSTANCES: [(Instance, Shape); 4] = [
+    (Instance::silicon("32"), Shape { order: 32 }),
+    (Instance::silicon("64"), Shape { order: 64 }),
+    (Instance::silicon("128"), Shape { order: 128 }),
+    (Instance::bench("256"), Shape { order: 256 }),
+];
+
+pub(super) const PROGRAM: &dyn Workload = &Measured {
+    program: Program {
+        info: Info {
+            name: "matmul-tiled",
+            suite: "micro",
+            papers: &[],
+            sizes: &sizes(&SHAPES),
+            aliases: &["matrixmul"],
+            description: "matrix product through 32x32 tiles in shared memory",
+        },
+        module: &[module!("matmul-tiled")],
+        shapes: &SHAPES,
+        run,
     },
-    module: &[module!("matmul-tiled")],
-    shapes: &SHAPES,
-    run,
+    instances: &INSTANCES,
 };
 
 fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {

@@ -2,10 +2,13 @@
 
 mod addvectors;
 mod atax;
+mod babelstream;
 mod backprop;
 mod bfs;
 mod bicg;
+mod chase;
 mod conv2d;
+mod gather;
 mod hotspot;
 mod matmul;
 mod matmul_naive;
@@ -14,9 +17,13 @@ mod mvt;
 mod nw;
 mod pagerank;
 mod pathfinder;
+mod reduction;
 mod saxpy;
 mod srad;
+mod stencil;
 mod streamtriad;
+mod transpose;
+mod vectoradd;
 
 use crate::Workload;
 
@@ -38,4 +45,11 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     pagerank::PROGRAM,
     matmul_tiled::PROGRAM,
     matmul_naive::PROGRAM,
+    vectoradd::PROGRAM,
+    transpose::PROGRAM,
+    babelstream::PROGRAM,
+    reduction::PROGRAM,
+    stencil::PROGRAM,
+    gather::PROGRAM,
+    chase::PROGRAM,
 ];

@@ -4,9 +4,9 @@ use crate::check::{Tolerance, close};
 use crate::field::signal;
 use crate::gpu::{Gpu, blocks};
 use crate::module::module;
-use crate::program::{Program, sizes};
+use crate::program::{Measured, Program, sizes};
 use crate::rng::Rng;
-use crate::{Info, Outcome, Size, Workload};
+use crate::{Info, Instance, Outcome, Size, Workload};
 use strata_host::HostError;
 
 struct Shape {
@@ -24,18 +24,23 @@ const SHAPES: [(Size, Shape); 3] = [
 /// One rounding per pass, of sums near the result.
 const TOLERANCE: Tolerance = Tolerance { limit: 1e-5, scale: 1.0 };
 
-pub(super) const PROGRAM: &dyn Workload = &Program {
-    info: Info {
-        name: "saxpy",
-        suite: "micro",
-        papers: &[],
-        sizes: &sizes(&SHAPES),
-        aliases: &[],
-        description: "scaled vector added to a vector, grid-stride loop",
+const INSTANCES: [(Instance, Shape); 1] = [(Instance::bench("1M"), Shape { len: 1 << 20, passes: 1 })];
+
+pub(super) const PROGRAM: &dyn Workload = &Measured {
+    program: Program {
+        info: Info {
+            name: "saxpy",
+            suite: "micro",
+            papers: &[],
+            sizes: &sizes(&SHAPES),
+            aliases: &[],
+            description: "scaled vector added to a vector, grid-stride loop",
+        },
+        module: &[module!("saxpy")],
+        shapes: &SHAPES,
+        run,
     },
-    module: &[module!("saxpy")],
-    shapes: &SHAPES,
-    run,
+    instances: &INSTANCES,
 };
 
 fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
