@@ -1,16 +1,18 @@
 //! The engines that can stand behind a device.
 
 use crate::monitor::Monitor;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use strata_core::{Addr, Bytes};
 use strata_emu::{Capacity, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
+use strata_sim::config::GpuConfig;
+use strata_sim::{KernelNeeds, Machine};
 use strata_host::{
-    AllocFlags, Allocation, AllocationId, Engine, HostError, KernelShape, Launch, LaunchReport, ModuleId, ParamShape,
+    AllocFlags, Allocation, AllocationId, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport, ModuleId, ParamShape,
     SymbolAddress,
 };
 
-/// How the functional engine runs.
+/// How an engine runs.
 #[derive(Clone)]
 pub struct EngineOptions {
     /// Host threads.
@@ -22,17 +24,24 @@ pub struct EngineOptions {
     /// To be told how far a launch is now and then ([`Monitor::set_running`]), what the program prints
     /// ([`Monitor::print`]) and what looks suspicious ([`Monitor::warn`]).
     pub monitor: Arc<Monitor>,
+    /// Registers per thread that the assembler gave each kernel; for others they are estimated.
+    pub registers: BTreeMap<String, u32>,
 }
 
 /// The emulator alone: real values, no time.
 pub fn functional(options: EngineOptions) -> Result<Box<dyn Engine>, HostError> {
-    let memory = Memory::new(Capacity::default()).map_err(|e| call("device", &e))?;
-    let (programs, output, warned) = (Vec::new(), Output::default(), BTreeSet::new());
-    Ok(Box::new(Functional { options, memory, programs, output, warned, launches: 0 }))
+    Ok(Box::new(Emulated::new(options, None)?))
 }
 
-struct Functional {
+/// The emulator on a machine with time.
+pub fn timed(options: EngineOptions, gpu: GpuConfig) -> Result<Box<dyn Engine>, HostError> {
+    Ok(Box::new(Emulated::new(options, Some(Machine::new(gpu)))?))
+}
+
+/// Programs run by the emulator, timed if there is a machine.
+struct Emulated {
     options: EngineOptions,
+    machine: Option<Machine>,
     memory: Memory,
     programs: Vec<Program>,
     output: Output,
@@ -45,13 +54,19 @@ fn call(call: &'static str, error: &MemoryError) -> HostError {
     HostError::Call { call, reason: error.to_string() }
 }
 
-impl Functional {
+impl Emulated {
+    fn new(options: EngineOptions, machine: Option<Machine>) -> Result<Self, HostError> {
+        let memory = Memory::new(Capacity::default()).map_err(|e| call("device", &e))?;
+        let (programs, output, warned) = (Vec::new(), Output::default(), BTreeSet::new());
+        Ok(Self { options, machine, memory, programs, output, warned, launches: 0 })
+    }
+
     fn program(&self, module: ModuleId) -> Result<&Program, HostError> {
         self.programs.get(module.0 as usize).ok_or_else(|| HostError::Module(format!("no module {}", module.0)))
     }
 }
 
-impl Engine for Functional {
+impl Engine for Emulated {
     fn load_module(&mut self, name: &str, text: &str) -> Result<ModuleId, HostError> {
         let parsed = strata_ptx::parse(name, text);
         let Some(module) = parsed.module.clone() else {
@@ -116,8 +131,26 @@ impl Engine for Functional {
         let Some(program) = self.programs.get_mut(launch.module.0 as usize) else {
             return Err(HostError::Module(format!("no module {}", launch.module.0)));
         };
-        let progress = |p: Progress| monitor.set_running(p.thread_instructions, p.ctas as f64 / p.of as f64);
-        let result = program.launch(&launch.kernel, &config, &mut self.memory, self.launches, &self.output, &progress);
+        let (kernel, memory, output) = (&launch.kernel, &mut self.memory, &self.output);
+        let result = if let Some(machine) = &mut self.machine {
+            let registers = self.options.registers.get(kernel).copied();
+            let threads = launch.block.count() as u32;
+            program
+                .drive(kernel, &config, memory, self.launches, output, |e| {
+                    let registers = registers.unwrap_or_else(|| e.registers());
+                    let needs = KernelNeeds { threads, registers, shared: e.shared_bytes() };
+                    match machine.run_kernel(e, &needs) {
+                        Ok(time) => Ok(LaunchReport { counts: e.counts(), cycles: Some(time.cycles) }),
+                        Err(error) => Err(e.take_fault().map_or_else(|| error.to_string(), |f| f.to_string())),
+                    }
+                })
+                .and_then(|report| report.map_err(|e| LaunchError::Refused { kernel: kernel.clone(), reason: e }))
+        } else {
+            let progress = |p: Progress| monitor.set_running(p.thread_instructions, p.ctas as f64 / p.of as f64);
+            program
+                .launch(kernel, &config, memory, self.launches, output, &progress)
+                .map(|counts| LaunchReport { counts, cycles: None })
+        };
         let printed = self.output.take();
         if !printed.is_empty() {
             monitor.print(&printed);
@@ -128,13 +161,16 @@ impl Engine for Functional {
             }
         }
         match result {
-            Ok(counts) => Ok(LaunchReport { counts, cycles: None }),
-            Err(LaunchError::Refused { kernel, reason }) => {
-                Err(HostError::Call { call: "launch", reason: format!("kernel `{kernel}`: {reason}") })
-            }
-            Err(e @ (LaunchError::Fault(_) | LaunchError::Unsupported { .. })) => {
-                Err(HostError::Program(e.to_string()))
-            }
+            Ok(report) => Ok(report),
+            Err(e @ LaunchError::Fault(_)) => Err(HostError::Program(e.to_string())),
+            Err(e) => Err(HostError::Call { call: "launch", reason: e.to_string() }),
+        }
+    }
+
+    fn hear(&mut self, event: &HostEvent) {
+        if let (Some(machine), HostEvent::CopyIn { start, size }) = (&mut self.machine, event) {
+            let (first, last) = (start.line(), start.offset(size.0.max(1) - 1).line());
+            machine.copy_in(first, last.0 + 1 - first.0);
         }
     }
 }

@@ -71,6 +71,18 @@ pub struct Victim {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place(u32);
 
+impl Place {
+    /// As an index.
+    pub const fn index(self) -> u32 {
+        self.0
+    }
+
+    /// From an index that [`Place::index`] gave.
+    pub const fn at(index: u32) -> Self {
+        Self(index)
+    }
+}
+
 const FREE: u64 = u64::MAX;
 
 /// The tags of a cache.

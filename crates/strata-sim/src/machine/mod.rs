@@ -1,0 +1,333 @@
+//! The machine: SMs, caches, crossbar, L2 slices, DRAM channels, and the loop that lets things happen in order.
+//!
+//! Nothing polls. A warp runs arithmetic ahead of time (see the issue calendar) until it meets memory, a barrier or the end of
+//! its segment; a memory request visits the units on its way as events; a unit whose order of service cannot matter is a
+//! next-free time. All events are ordered by (time, sequence), so two runs are the same, byte for byte.
+//!
+//! | file | does |
+//! | --- | --- |
+//! | `mod.rs` | what the machine is made of, launches, CTA dispatch, the event loop |
+//! | `issue.rs` | warps: segments, scoreboard, issue slots, barriers |
+//! | `sm_memory.rs` | the memory side of an SM: coalescing, L1, shared and constant memory, loads that wait |
+//! | `l2.rs` | crossbar, L2 slices, DRAM channels |
+
+mod issue;
+mod l2;
+mod sm_memory;
+
+use crate::cache::Tags;
+use crate::calendar::Calendar;
+use crate::config::GpuConfig;
+use crate::queue::EventQueue;
+use crate::slab::Slab;
+use crate::stats::MachineStats;
+use crate::time::{Cycles, Picos};
+use crate::view::UNITS;
+use issue::{BarrierGroup, Views, WarpState};
+use l2::{Miss, Slice};
+use sm_memory::{LoadOp, Request};
+use strata_core::GridSource;
+
+/// What happens: a kind in the upper bits, whom it happens to in the lower.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Event(u32);
+
+impl Event {
+    const SHIFT: u32 = 28;
+    /// A warp may issue.
+    const WARP: u32 = 0;
+    /// A request reaches its L2 slice.
+    const L2: u32 = 1;
+    /// A DRAM channel can act.
+    const CHANNEL: u32 = 2;
+    /// DRAM has delivered an L2 miss.
+    const FILL: u32 = 3;
+    /// A reply reaches its SM.
+    const REPLY: u32 = 4;
+
+    fn new(kind: u32, index: u32) -> Self {
+        debug_assert!(index < 1 << Self::SHIFT);
+        Self(kind << Self::SHIFT | index)
+    }
+
+    fn kind(self) -> u32 {
+        self.0 >> Self::SHIFT
+    }
+
+    fn index(self) -> u32 {
+        self.0 & ((1 << Self::SHIFT) - 1)
+    }
+}
+
+/// No handle.
+const NONE: u32 = u32::MAX;
+
+/// What occupancy depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelNeeds {
+    /// Threads of a CTA.
+    pub threads: u32,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Shared memory of a CTA in bytes.
+    pub shared: u64,
+}
+
+/// How long a kernel took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelTime {
+    /// Core cycles from launch to end, launch latency included.
+    pub cycles: u64,
+    /// CTAs that were resident on an SM at once.
+    pub ctas_per_sm: u32,
+    /// Machine instructions issued, times active lanes.
+    pub thread_instructions: u64,
+}
+
+/// A streaming multiprocessor.
+struct Sm {
+    calendars: Vec<Calendar>,
+    /// When each unit of each scheduler is free, core cycles.
+    unit_free: Vec<[u64; UNITS]>,
+    /// When the load/store unit takes the next line request, in sixteenths of a core cycle.
+    lsu_free: u64,
+    /// When shared memory is free.
+    shared_free: u64,
+    l1: Tags,
+    constants: Tags,
+    /// Requests that wait for a line on its way, by place in `l1`.
+    waiters: Vec<u32>,
+    /// Line requests under way.
+    outstanding: u32,
+    /// Requests that could not leave because too many were under way, oldest first.
+    held: std::collections::VecDeque<u32>,
+    /// When the port to the crossbar is free, and the one from it.
+    out_free: Picos,
+    in_free: Picos,
+    /// CTA slots of this SM, free ones last used first.
+    free_slots: Vec<u32>,
+    /// Warps dealt to schedulers so far.
+    dealt: u32,
+}
+
+/// A GPU in time.
+pub struct Machine {
+    config: GpuConfig,
+    queue: EventQueue<Event>,
+    sms: Vec<Sm>,
+    slices: Vec<Slice>,
+    channels: Vec<l2::ChannelPort>,
+    requests: Slab<Request>,
+    loads: Slab<LoadOp>,
+    misses: Slab<Miss>,
+    warps: Vec<WarpState>,
+    groups: Slab<BarrierGroup>,
+    stats: MachineStats,
+    /// When the last launch ended.
+    now: Picos,
+    /// Scratch, kept for its memory.
+    lines: Vec<crate::coalesce::LineRequest>,
+    opened: Vec<strata_core::WarpId>,
+    done: Vec<(u64, u32)>,
+}
+
+/// Something a machine cannot do.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// A CTA does not fit on an SM.
+    #[error("a block does not fit on an SM: it needs {0}")]
+    DoesNotFit(String),
+    /// Nothing is left to happen, yet warps have not ended.
+    #[error("the machine hangs: {0}")]
+    Hang(String),
+    /// The program failed; the source knows how.
+    #[error("the program failed")]
+    Program,
+}
+
+impl Machine {
+    /// A machine at rest.
+    pub fn new(config: GpuConfig) -> Self {
+        let sm = || Sm {
+            calendars: (0..config.sm.schedulers).map(|_| Calendar::new(config.sm.issue_width)).collect(),
+            unit_free: vec![[0; UNITS]; config.sm.schedulers as usize],
+            lsu_free: 0,
+            shared_free: 0,
+            l1: Tags::new(l1_sets(&config), config.l1.ways),
+            constants: Tags::new(
+                (config.constant.size.0 / strata_core::LINE_BYTES / u64::from(config.constant.ways)).max(1) as u32,
+                config.constant.ways,
+            ),
+            waiters: vec![NONE; (l1_sets(&config) * config.l1.ways) as usize],
+            outstanding: 0,
+            held: std::collections::VecDeque::new(),
+            out_free: Picos(0),
+            in_free: Picos(0),
+            free_slots: Vec::new(),
+            dealt: 0,
+        };
+        Self {
+            sms: (0..config.sm.count).map(|_| sm()).collect(),
+            slices: (0..config.l2.slices).map(|_| Slice::new(&config)).collect(),
+            channels: (0..config.dram.channels).map(|_| l2::ChannelPort::new(&config)).collect(),
+            queue: EventQueue::default(),
+            requests: Slab::default(),
+            loads: Slab::default(),
+            misses: Slab::default(),
+            warps: Vec::new(),
+            groups: Slab::default(),
+            stats: MachineStats::default(),
+            now: Picos(0),
+            lines: Vec::new(),
+            opened: Vec::new(),
+            done: Vec::new(),
+            config,
+        }
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &GpuConfig {
+        &self.config
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> &MachineStats {
+        &self.stats
+    }
+
+    /// Simulated time so far.
+    pub fn now(&self) -> Picos {
+        self.now
+    }
+
+    /// The core cycle that `t` belongs to.
+    fn core_cycle(&self, t: Picos) -> u64 {
+        self.config.clock.core.next(t).0
+    }
+
+    /// When a core cycle begins.
+    fn core_time(&self, cycle: u64) -> Picos {
+        self.config.clock.core.edge(Cycles(cycle))
+    }
+
+    /// CTAs of a kernel that fit on an SM.
+    pub fn occupancy(&self, needs: &KernelNeeds) -> Result<u32, MachineError> {
+        let sm = &self.config.sm;
+        let warps = needs.threads.div_ceil(32).max(1);
+        let registers = needs.registers.max(1) * 32;
+        let per_warp = registers.next_multiple_of(sm.register_granularity.max(1));
+        let shared = needs.shared.next_multiple_of(self.config.shared.granularity.0.max(1));
+        let limits = [
+            (sm.threads / (warps * 32), "threads"),
+            (sm.warps / warps, "warps"),
+            (sm.ctas, "blocks"),
+            (sm.registers / (per_warp * warps), "registers"),
+            (self.config.shared.size.0.checked_div(shared).map_or(u32::MAX, |n| n as u32), "shared memory"),
+        ];
+        let (ctas, what) = limits.into_iter().min_by_key(|l| l.0).unwrap_or((0, ""));
+        if ctas == 0 {
+            return Err(MachineError::DoesNotFit(format!(
+                "{} threads, {} registers per thread and {} bytes of shared memory; it is {what} that are missing",
+                needs.threads, needs.registers, needs.shared
+            )));
+        }
+        Ok(ctas)
+    }
+
+    /// Runs a kernel from launch to end.
+    pub fn run_kernel<S: GridSource>(&mut self, source: &mut S, needs: &KernelNeeds) -> Result<KernelTime, MachineError> {
+        let per_sm = self.occupancy(needs)?;
+        let start = self.config.clock.core.next(self.now).0;
+        let begin = start + u64::from(self.config.launch.before);
+        if self.config.l1.flush_at_launch {
+            for sm in &mut self.sms {
+                sm.l1.clear();
+            }
+        }
+        let sms = self.sms.len() as u32;
+        let slots = (u64::from(per_sm) * u64::from(sms)).min(source.ctas()) as u32;
+        let warps_per_cta = source.warps_per_cta();
+        let registers = source.instructions().iter().flat_map(|i| i.dst.iter().chain(&i.src)).max().map_or(0, |r| r + 1);
+        self.warps.clear();
+        self.warps.resize_with((slots * warps_per_cta) as usize, || WarpState::new(registers as usize));
+        let mut views = Views::new(source.instructions().len());
+        let mut next_cta = 0;
+        for sm in &mut self.sms {
+            sm.free_slots.clear();
+            sm.calendars.iter_mut().for_each(Calendar::clear);
+            sm.dealt = 0;
+        }
+        for slot in 0..slots {
+            let at = begin + (f64::from(slot) * self.config.launch.cta_interval) as u64;
+            self.start_cta(source, slot, slot % sms, next_cta, at);
+            next_cta += 1;
+        }
+        let issued = self.stats.thread_instructions;
+        let mut end = begin;
+        let mut live = u64::from(slots) * u64::from(warps_per_cta);
+        while live > 0 {
+            let Some((t, event)) = self.queue.pop() else {
+                return Err(MachineError::Hang(self.who_waits()));
+            };
+            let index = event.index();
+            match event.kind() {
+                Event::WARP => {
+                    let cycle = self.core_cycle(t);
+                    match self.run_warp(source, &mut views, index, cycle) {
+                        issue::Outcome::Parked => {}
+                        issue::Outcome::Failed => return Err(MachineError::Program),
+                        issue::Outcome::Exited(at) => {
+                            live -= 1;
+                            end = end.max(at);
+                            if let Some(slot) = self.warp_left(index, warps_per_cta)
+                                && next_cta < source.ctas()
+                            {
+                                let sm = self.warps[index as usize].sm;
+                                let at = at + u64::from(self.config.sm.cta_start_cycles);
+                                self.start_cta(source, slot, sm, next_cta, at);
+                                next_cta += 1;
+                                live += u64::from(warps_per_cta);
+                            }
+                        }
+                    }
+                }
+                Event::L2 => self.l2_arrives(index, t),
+                Event::CHANNEL => self.channel_acts(index, t),
+                Event::FILL => self.l2_fills(index, t),
+                _ => self.reply_arrives(index, t),
+            }
+        }
+        let end = end + u64::from(self.config.launch.after);
+        self.now = self.core_time(end);
+        // Stores that are still on their way arrive before anything else happens.
+        while let Some((t, event)) = self.queue.pop() {
+            match event.kind() {
+                Event::L2 => self.l2_arrives(event.index(), t),
+                Event::CHANNEL => self.channel_acts(event.index(), t),
+                Event::FILL => self.l2_fills(event.index(), t),
+                Event::REPLY => self.reply_arrives(event.index(), t),
+                _ => {}
+            }
+            self.now = self.now.max(t);
+        }
+        Ok(KernelTime {
+            cycles: end - start,
+            ctas_per_sm: per_sm,
+            thread_instructions: self.stats.thread_instructions - issued,
+        })
+    }
+
+    /// Who is under way when nothing happens any more: for the message.
+    fn who_waits(&self) -> String {
+        format!(
+            "{} line requests, {} loads and {} L2 misses are under way, and no event is left",
+            self.requests.len(),
+            self.loads.len(),
+            self.misses.len()
+        )
+    }
+}
+
+fn l1_sets(config: &GpuConfig) -> u32 {
+    ((config.l1.size.0 / strata_core::LINE_BYTES) as u32 / config.l1.ways.max(1)).max(1)
+}
