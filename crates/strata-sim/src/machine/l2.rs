@@ -4,7 +4,7 @@ use super::sm_memory::Kind;
 use super::{Event, Machine, NONE};
 use crate::cache::{Place, SectorMask, Tags, Victim};
 use crate::config::{GpuConfig, WritePolicy};
-use crate::dram::{AddressMap, Channel, Request as DramRequest};
+use crate::dram::{AddressMap, Channel, DramError, Layout, Request as DramRequest};
 use crate::time::{Cycles, Picos};
 use std::collections::VecDeque;
 use strata_core::{LINE_BYTES, LineAddr};
@@ -45,19 +45,20 @@ pub(super) struct Miss {
 pub(super) struct ChannelPort {
     channel: Channel,
     map: AddressMap,
-    waiting: VecDeque<DramRequest>,
+    /// Requests on their way to it or waiting for room, by the time they arrive.
+    coming: VecDeque<(Picos, DramRequest)>,
     /// When its next event is, so that it has one at a time.
     next: Picos,
 }
 
 impl ChannelPort {
-    pub(super) fn new(config: &GpuConfig) -> Self {
-        Self {
-            channel: Channel::new(&config.dram),
-            map: AddressMap::new(&config.dram),
-            waiting: VecDeque::new(),
+    pub(super) fn new(config: &GpuConfig) -> Result<Self, DramError> {
+        Ok(Self {
+            channel: Channel::new(&config.dram)?,
+            map: AddressMap::new(&config.dram, Layout::default())?,
+            coming: VecDeque::new(),
             next: Picos::NEVER,
-        }
+        })
     }
 }
 
@@ -199,15 +200,12 @@ impl Machine {
             self.stats.dram_reads += u64::from(sectors.count());
         }
         let time = self.config.clock.l2.edge(Cycles(ready + u64::from(self.config.dram.controller_cycles)));
-        let now = self.config.clock.dram.next(time).0;
         let port = &mut self.channels[channel as usize];
         let place = port.map.place(local_line * LINE_BYTES);
-        let request = DramRequest { place, write, tag, bursts: sectors.count() as u8 };
-        if port.waiting.is_empty() && port.channel.has_room(write) {
-            port.channel.push(now, request);
-        } else {
-            port.waiting.push_back(request);
-        }
+        let request = DramRequest { row: place.row, bank: place.bank, accesses: sectors.count() as u8, write, tag };
+        // Slices of a channel take turns, so arrivals are nearly in order already.
+        let at = port.coming.iter().rposition(|c| c.0 <= time).map_or(0, |k| k + 1);
+        port.coming.insert(at, (time, request));
         self.rouse(channel, time);
     }
 
@@ -227,15 +225,16 @@ impl Machine {
             return;
         }
         port.next = Picos::NEVER;
-        let now = clock.passed(t).0;
-        while let Some(first) = port.waiting.front()
-            && port.channel.has_room(first.write)
-        {
-            port.channel.push(now, *first);
-            port.waiting.pop_front();
-        }
+        let now = clock.next(t).0;
         let mut done = std::mem::take(&mut self.done);
-        let next = port.channel.advance(now, &mut done);
+        let mut next = port.channel.advance(now, &mut done);
+        while let Some(&(arrival, request)) = port.coming.front()
+            && arrival <= t
+            && port.channel.has_room(request.write)
+        {
+            next = Some(port.channel.push(now, request));
+            port.coming.pop_front();
+        }
         for (cycle, tag) in done.drain(..) {
             if tag != WRITE_TAG {
                 let back = clock.edge(Cycles(cycle));
@@ -243,8 +242,13 @@ impl Machine {
             }
         }
         self.done = done;
+        let due = self.channels[channel as usize].coming.front().map(|c| c.0);
         if let Some(next) = next {
             self.rouse(channel, clock.edge(Cycles(next.max(now + 1))));
+        }
+        // What found no room is tried again whenever the channel acts.
+        if let Some(due) = due.filter(|&d| d > t) {
+            self.rouse(channel, due);
         }
     }
 

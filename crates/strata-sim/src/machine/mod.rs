@@ -140,6 +140,9 @@ pub enum MachineError {
     /// Nothing is left to happen, yet warps have not ended.
     #[error("the machine hangs: {0}")]
     Hang(String),
+    /// The DRAM of the configuration is impossible.
+    #[error(transparent)]
+    Dram(#[from] crate::dram::DramError),
     /// The program failed; the source knows how.
     #[error("the program failed")]
     Program,
@@ -147,7 +150,8 @@ pub enum MachineError {
 
 impl Machine {
     /// A machine at rest.
-    pub fn new(config: GpuConfig) -> Self {
+    pub fn new(config: GpuConfig) -> Result<Self, MachineError> {
+        let channels = (0..config.dram.channels).map(|_| l2::ChannelPort::new(&config)).collect::<Result<_, _>>()?;
         let sm = || Sm {
             calendars: (0..config.sm.schedulers).map(|_| Calendar::new(config.sm.issue_width)).collect(),
             unit_free: vec![[0; UNITS]; config.sm.schedulers as usize],
@@ -166,10 +170,10 @@ impl Machine {
             free_slots: Vec::new(),
             dealt: 0,
         };
-        Self {
+        Ok(Self {
             sms: (0..config.sm.count).map(|_| sm()).collect(),
             slices: (0..config.l2.slices).map(|_| Slice::new(&config)).collect(),
-            channels: (0..config.dram.channels).map(|_| l2::ChannelPort::new(&config)).collect(),
+            channels,
             queue: EventQueue::default(),
             requests: Slab::default(),
             loads: Slab::default(),
@@ -182,7 +186,7 @@ impl Machine {
             opened: Vec::new(),
             done: Vec::new(),
             config,
-        }
+        })
     }
 
     /// The configuration.
