@@ -17,6 +17,7 @@ use crate::kernel::{Callee, Code, Control, Exit, Kernel, NO_BLOCK, Test, UnitRan
 use crate::lanes::read_lanes;
 use crate::ops::collective::groups;
 use crate::program::FUNCTION_WINDOW;
+use arrayvec::ArrayVec;
 use strata_core::{LANES, LaneMask, WarpOp};
 
 /// Backward branches after which a split gives way. An iteration that looks like waiting for another thread counts
@@ -101,6 +102,8 @@ pub(crate) struct Warp {
     units: Vec<Unit>,
     predicates: Vec<u32>,
     pub(crate) splits: Vec<Split>,
+    /// Splits that are gone, to be used again: a deep recursion has one split per call, too many to search.
+    gone: Vec<usize>,
     /// The split that runs, or ran last.
     pub(crate) current: usize,
     /// Lanes that exist and have not exited.
@@ -129,6 +132,7 @@ impl Warp {
             units: Vec::new(),
             predicates: Vec::new(),
             splits: Vec::new(),
+            gone: Vec::new(),
             current: 0,
             live: 0,
             patience: PATIENCE,
@@ -149,6 +153,7 @@ impl Warp {
         self.predicates.resize(code.predicates as usize, 0);
         self.predicates[0] = LaneMask::MAX;
         self.splits.clear();
+        self.gone.clear();
         self.splits.push(Split {
             state: State::Ready,
             mask: lanes,
@@ -387,12 +392,17 @@ impl Warp {
     }
 
     fn add(&mut self, split: Split) -> usize {
-        if let Some(free) = self.splits.iter().position(|s| s.state == State::Gone) {
+        if let Some(free) = self.gone.pop() {
             self.splits[free] = split;
             return free;
         }
         self.splits.push(split);
         self.splits.len() - 1
+    }
+
+    fn remove(&mut self, split: usize) {
+        self.splits[split].state = State::Gone;
+        self.gone.push(split);
     }
 
     /// The lanes of `split` go different ways and meet again at `rejoin`.
@@ -408,7 +418,7 @@ impl Warp {
             node.block = rejoin;
             node.pc = start(rejoin);
         } else {
-            self.splits[split].state = State::Gone;
+            self.remove(split);
         }
         let mut first = None;
         for &(to, lanes) in ways {
@@ -441,7 +451,7 @@ impl Warp {
     /// Lanes of `split` have come to the block where their siblings meet.
     fn arrive(&mut self, split: usize, lanes: LaneMask) {
         let parent = self.splits[split].parent;
-        self.splits[split].state = State::Gone;
+        self.remove(split);
         if parent != NONE {
             let node = &mut self.splits[parent as usize];
             node.arrived |= lanes;
@@ -456,7 +466,7 @@ impl Warp {
             return;
         }
         if s.mask == 0 {
-            s.state = State::Gone;
+            self.remove(node);
         } else if s.arrived == s.mask {
             s.state = State::Ready;
             s.arrived = 0;
@@ -488,7 +498,7 @@ impl Warp {
                     }
                 }
                 if going == mask {
-                    self.splits[current].state = State::Gone;
+                    self.remove(current);
                     return Ok(None);
                 }
                 if going != 0 {
@@ -718,7 +728,7 @@ impl Warp {
                     let group = Split { state: State::Members(members), mask: lanes, ..self.splits[current].clone() };
                     self.add(group);
                 }
-                self.splits[current].state = State::Gone;
+                self.remove(current);
                 self.open_if_complete(x);
             }
             Control::Barrier(barrier) => {
@@ -746,8 +756,9 @@ impl Warp {
 
     /// Opens every warp barrier whose live members have all come, and finishes collectives.
     fn open_if_complete(&mut self, x: &mut Exec<'_>) {
-        let sets: Vec<LaneMask> =
+        let sets: ArrayVec<LaneMask, LANES> =
             self.splits.iter().filter_map(|s| if let State::Members(m) = s.state { Some(m) } else { None }).collect();
+        let mut opened = ArrayVec::new();
         for members in sets {
             let here = self.splits.iter().filter(|s| s.state == State::Members(members)).fold(0, |all, s| all | s.mask);
             if here == 0 || members & self.live & !here != 0 {
@@ -767,15 +778,17 @@ impl Warp {
                 }
                 self.splits[k].state = State::Ready;
                 self.splits[k].pc += 1;
+                opened.push(k);
             }
         }
-        self.reunite();
+        self.reunite(&opened);
         let current = self.current;
         self.enter(x, current);
     }
 
     /// Lets splits go that waited at CTA barrier `id`, and gives them its reduction.
     pub(crate) fn open(&mut self, x: &mut Exec<'_>, id: u8, trues: u32, threads: u32) {
+        let mut opened = ArrayVec::new();
         for k in 0..self.splits.len() {
             if self.splits[k].state != State::Barrier(id) {
                 continue;
@@ -788,19 +801,20 @@ impl Warp {
                 crate::cta::give_reduction(x, i, s.mask, barrier.reduction, trues, threads);
             }
             self.splits[k].state = State::Ready;
+            opened.push(k);
         }
-        self.reunite();
+        self.reunite(&opened);
     }
 
-    /// Splits that a barrier or collective left at one place of one frame go on as one.
-    fn reunite(&mut self) {
+    /// Of splits that a barrier or collective let go, those at one place of one frame go on as one.
+    fn reunite(&mut self, opened: &ArrayVec<usize, LANES>) {
         let place = |s: &Split| (s.pc, s.code, s.units, s.parent, s.meet);
-        for a in 0..self.splits.len() {
-            for b in a + 1..self.splits.len() {
+        for (n, &a) in opened.iter().enumerate() {
+            for &b in &opened[n + 1..] {
                 let (one, other) = (&self.splits[a], &self.splits[b]);
                 if one.state == State::Ready && other.state == State::Ready && place(one) == place(other) {
                     self.splits[a].mask |= other.mask;
-                    self.splits[b].state = State::Gone;
+                    self.remove(b);
                     if self.current == b {
                         self.current = a;
                     }

@@ -41,9 +41,8 @@ fn refused(before: &str, instruction: &str, reason: &str) {
     m.options.threads = 2;
     let said = m.fail("k", 2, 32, args![0u64, 0u64, 0u32]);
     let line = 10 + before.lines().count().saturating_sub(1);
-    let expected = format!(
-        "launch of `k`: the order of blocks can be observed ({reason}, line {line}); run it with --threads 1"
-    );
+    let expected =
+        format!("launch of `k`: the order of blocks can be observed ({reason}, line {line}); run it with --threads 1");
     assert_eq!(said, expected, "{instruction}");
 }
 
@@ -71,11 +70,7 @@ fn threads_are_refused_where_the_order_of_blocks_shows() {
         refused("", instruction, reason);
     }
     let printf = ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);";
-    refused(
-        printf,
-        ".param .b32 r; .param .b64 f; .param .b64 x; call.uni (r), vprintf, (f, x);",
-        "device `printf`",
-    );
+    refused(printf, ".param .b32 r; .param .b64 f; .param .b64 x; call.uni (r), vprintf, (f, x);", "device `printf`");
     let malloc = ".extern .func (.param .b64 r) malloc(.param .b64 size);";
     refused(malloc, ".param .b64 r; .param .b64 size; call.uni (r), malloc, (size);", "device `malloc` and `free`");
     let free = ".extern .func free(.param .b64 p);";
