@@ -228,11 +228,12 @@ unsafe fn load_flat<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>
         x.bytes_read += width * u64::from(m.count_ones());
     }
     report(x, space_of(SPACE), m, &addr);
-    // SAFETY (both calls): passed on to the caller of an `OpFn`.
     if m.count_ones() < FEW_LANES {
+        // SAFETY: passed on to the caller of an `OpFn`.
         return unsafe { load_few::<SPACE, E, D>(x, i, m, &addr) };
     }
     if m != LaneMask::MAX {
+        // SAFETY: passed on to the caller of an `OpFn`.
         if elements == 1 && unsafe { load_partial::<SPACE, VECTOR, E, D>(x, i, m, &addr) } {
             return Flow::Next;
         }
@@ -240,6 +241,7 @@ unsafe fn load_flat<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>
     }
     let Some(base) = origin_of_all::<SPACE>(x, i, &addr, width) else {
         // Lanes in different allocations, or one of them wrong.
+        // SAFETY: passed on to the caller of an `OpFn`.
         return unsafe { load_few::<SPACE, E, D>(x, i, m, &addr) };
     };
     for k in 0..elements {
@@ -399,14 +401,18 @@ unsafe fn store_flat<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane
         x.bytes_written += width * u64::from(m.count_ones());
     }
     report(x, space_of(SPACE), m, &addr);
-    // SAFETY (both calls): passed on to the caller of an `OpFn`.
     if m == LaneMask::MAX {
         if let Some(base) = origin_of_all::<SPACE>(x, i, &addr, width) {
+            // SAFETY: every address was just checked.
             unsafe { store_checked::<E, D>(x, i, &addr, base) };
             return Flow::Next;
         }
-    } else if elements == 1 && unsafe { store_run::<SPACE, VECTOR, E, D>(x, i, m, &addr) } {
-        return Flow::Next;
+    } else if elements == 1 {
+        // SAFETY: passed on to the caller of an `OpFn`.
+        let stored = unsafe { store_run::<SPACE, VECTOR, E, D>(x, i, m, &addr) };
+        if stored {
+            return Flow::Next;
+        }
     }
     let mut rest = m;
     while rest != 0 {
