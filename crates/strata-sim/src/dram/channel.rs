@@ -99,8 +99,8 @@ pub struct Channel<L = ()> {
     banks: usize,
     /// Banks of a group, as a power of two.
     group_shift: u32,
-    /// The banks of each group, as sets.
-    group_banks: Vec<u64>,
+    /// The banks of the first group, as a set.
+    first_group: u64,
 
     /// All cycles before this one are settled.
     clock: u64,
@@ -128,6 +128,8 @@ pub struct Channel<L = ()> {
     open: u64,
     /// Banks whose row may have been opened too recently for a column command.
     opening: u64,
+    /// Bank groups, as a set, that may have been used too recently.
+    cooling: u64,
     /// Banks that wait for a column command, a precharge, an activate; no bank waits for two of them.
     column_banks: u64,
     precharge_banks: u64,
@@ -167,7 +169,7 @@ impl<L: CommandLog> Channel<L> {
             write_low: config.write_low,
             banks: config.banks as usize,
             group_shift: per_group.ilog2(),
-            group_banks: (0..config.bank_groups).map(|g| (u64::MAX >> (64 - per_group)) << (g * per_group)).collect(),
+            first_group: u64::MAX >> (64 - per_group),
             clock: 0,
             pending: Pending::with_room_for(2 * config.queue),
             open_row: [CLOSED; MAX_BANKS],
@@ -181,6 +183,7 @@ impl<L: CommandLog> Channel<L> {
             refresh_due: if gates.refi == 0 { u64::MAX } else { gates.refi },
             open: 0,
             opening: 0,
+            cooling: 0,
             column_banks: 0,
             precharge_banks: 0,
             activate_banks: 0,
@@ -274,15 +277,23 @@ impl<L: CommandLog> Channel<L> {
     fn settle(&mut self, until: u64, done: &mut Vec<(u64, u32)>) {
         loop {
             self.choose();
-            let at = self.column.at.min(self.precharge.at).min(self.activate.at);
+            let row = self.precharge.at.min(self.activate.at);
+            // Column commands come first in a cycle, and do not touch the row picks until one ends a request.
+            let limit = until.min(self.refresh_due).min(row.saturating_add(1));
+            while self.column.at < limit && self.clock < self.refresh_due && !self.column_command(self.column.at, done)
+            {
+                self.column = self.best_column();
+            }
+            if self.column.stale {
+                continue;
+            }
+            let at = self.column.at.min(row);
             if at.max(self.clock) >= self.refresh_due {
                 if !self.settle_refresh(until, done) {
                     break;
                 }
             } else if at >= until {
                 break;
-            } else if self.column.at == at {
-                self.column_command(at, done);
             } else if (self.precharge.at, self.precharge.key) < (self.activate.at, self.activate.key) {
                 self.precharge_command(at);
             } else {
@@ -300,7 +311,7 @@ impl<L: CommandLog> Channel<L> {
         }
         if self.open != 0 {
             let close =
-                banks_of(self.open).map(|b| self.bank_precharge[b]).fold(due.max(self.any_row_command), u64::max);
+                members(self.open).map(|b| self.bank_precharge[b]).fold(due.max(self.any_row_command), u64::max);
             // While a row that was opened just now keeps the others waiting, column commands may use the time.
             let column = self.column.at.max(self.clock);
             if column.saturating_add(self.gates.column_to_precharge[self.kind]) <= close && column < until {
@@ -317,7 +328,7 @@ impl<L: CommandLog> Channel<L> {
     }
 
     fn precharge_all(&mut self, at: u64) {
-        for bank in banks_of(self.open) {
+        for bank in members(self.open) {
             self.open_row[bank] = CLOSED;
             self.pending.row_closed(bank);
             self.bank_activate[bank] = self.bank_activate[bank].max(at + self.gates.rp);
@@ -388,27 +399,31 @@ impl<L: CommandLog> Channel<L> {
             return NO_PICK;
         }
         let floor = self.clock.max(self.any_column[self.kind]);
+        // The floor may fall when the kind changes, so only the clock decides who need not be looked at again.
+        //
         // Mostly somebody can go as soon as the data bus can: the oldest of the banks that neither open nor are in a
         // group that was used just now.
         let mut ready = self.column_banks;
-        for bank in banks_of(ready & self.opening) {
+        for bank in members(ready & self.opening) {
             if self.bank_column[self.kind][bank] > floor {
                 ready &= !(1 << bank);
-            } else if self.bank_column[READ][bank] <= floor {
+            } else if self.bank_column[READ][bank] <= self.clock {
                 self.opening &= !(1 << bank);
             }
         }
-        for (group, &banks) in self.group_banks.iter().enumerate() {
-            if self.group_column[group % MAX_BANKS] > floor {
-                ready &= !banks;
+        for group in members(self.cooling) {
+            if self.group_column[group] > floor {
+                ready &= !(self.first_group << (group << self.group_shift));
+            } else if self.group_column[group] <= self.clock {
+                self.cooling &= !(1 << group);
             }
         }
         if ready != 0 {
-            let key = banks_of(ready).fold(u64::MAX, |best, bank| best.min(self.key[bank]));
+            let key = members(ready).fold(u64::MAX, |best, bank| best.min(self.key[bank]));
             return Pick { at: floor, key, stale: false };
         }
         let mut best = u64::MAX;
-        for bank in banks_of(self.column_banks) {
+        for bank in members(self.column_banks) {
             let at = self.bank_column[self.kind][bank].max(self.group_column[self.group(bank)]).max(floor);
             best = best.min((at - floor) << AGE_BITS | self.key[bank]);
         }
@@ -421,7 +436,7 @@ impl<L: CommandLog> Channel<L> {
             return NO_PICK;
         }
         let mut best = u64::MAX;
-        for bank in banks_of(banks) {
+        for bank in members(banks) {
             best = best.min(ready[bank].saturating_sub(floor) << AGE_BITS | self.key[bank]);
         }
         Pick::unpack(floor, best)
@@ -493,42 +508,46 @@ impl<L: CommandLog> Channel<L> {
         self.activate.offer(gate.max(self.clock), self.key[bank]);
     }
 
-    /// Gives the column command that has been picked.
+    /// Gives the column command that has been picked. Returns true if it was the last of its request.
     #[inline]
-    fn column_command(&mut self, at: u64, done: &mut Vec<(u64, u32)>) {
+    fn column_command(&mut self, at: u64, done: &mut Vec<(u64, u32)>) -> bool {
         let (bank, kind, gates) = (self.column.bank(), self.kind, &self.gates);
         self.clock = at;
-        self.group_column[(bank >> self.group_shift) % MAX_BANKS] = at + gates.ccdl;
+        let group = (bank >> self.group_shift) % MAX_BANKS;
+        self.group_column[group] = at + gates.ccdl;
+        self.cooling |= 1 << group;
         for (next, any) in self.any_column.iter_mut().enumerate() {
             *any = (*any).max(at + gates.column_to_column[kind][next]);
         }
         self.bank_precharge[bank] = self.bank_precharge[bank].max(at + gates.column_to_precharge[kind]);
-        self.stats.data_cycles += gates.access;
         self.column.stale = true;
-        if kind == READ {
-            self.stats.read_accesses += 1;
-            self.log.command(at, Command::Read { bank: bank as u16 });
-        } else {
-            self.stats.write_accesses += 1;
-            self.log.command(at, Command::Write { bank: bank as u16 });
-        }
+        let bank_number = bank as u16;
+        let command =
+            if kind == READ { Command::Read { bank: bank_number } } else { Command::Write { bank: bank_number } };
+        self.log.command(at, command);
         let hit = self.pending.list(kind, bank).hit;
         let entry = self.pending.entry_mut(hit);
         entry.left -= 1;
-        if entry.left == 0 {
-            self.end_request(bank, at + self.gates.column_to_end[kind], done);
+        if entry.left > 0 {
+            return false;
         }
+        self.end_request(bank, at + self.gates.column_to_end[kind], done);
+        true
     }
 
     #[inline]
     fn end_request(&mut self, bank: usize, end: u64, done: &mut Vec<(u64, u32)>) {
         let entry = self.pending.finish_hit(self.kind, bank);
         done.push((end, entry.tag));
+        let accesses = u64::from(entry.accesses);
+        self.stats.data_cycles += accesses * self.gates.access;
         if self.kind == READ {
             self.stats.reads += 1;
+            self.stats.read_accesses += accesses;
             self.stats.read_latency += end - entry.arrival;
         } else {
             self.stats.writes += 1;
+            self.stats.write_accesses += accesses;
         }
         match entry.found {
             Found::Hit => self.stats.row_hits += 1,
@@ -633,14 +652,14 @@ impl<L: CommandLog> Channel<L> {
     }
 }
 
-/// The banks of a set.
+/// The members of a set of banks or bank groups.
 #[inline]
-fn banks_of(mut set: u64) -> impl Iterator<Item = usize> {
+fn members(mut set: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (set != 0).then(|| {
-            let bank = set.trailing_zeros() as usize % MAX_BANKS;
+            let member = set.trailing_zeros() as usize % MAX_BANKS;
             set &= set - 1;
-            bank
+            member
         })
     })
 }
