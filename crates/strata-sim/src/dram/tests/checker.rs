@@ -116,9 +116,9 @@ impl Checker<'_> {
         let rcd = if write { t.rcd.saturating_sub(t.wl + 1) } else { t.rcd };
         Self::apart(now, if write { "RCDWR" } else { "RCD" }, &b.activates, rcd.into())?;
         if write {
-            b.writes.push(now)
+            b.writes.push(now);
         } else {
-            b.reads.push(now)
+            b.reads.push(now);
         }
         *self.moved.entry((bank, row, write)).or_default() += 1;
         Ok(())
@@ -176,7 +176,7 @@ fn check(config: &DramConfig, arrivals: &[(u64, Request)], outcome: &Outcome) ->
 }
 
 /// Requests with few rows, so that hits, conflicts and turnarounds are frequent.
-fn arrivals(banks: u16) -> impl Strategy<Value = Vec<(u64, Request)>> {
+pub(super) fn arrivals(banks: u16) -> impl Strategy<Value = Vec<(u64, Request)>> {
     let gap = prop_oneof![8 => 0u64..4, 3 => 0u64..60, 1 => 0u64..3000];
     let request = (gap, 0..banks, 0u32..3, 1u8..=4, prop::bool::weighted(0.4));
     prop::collection::vec(request, 1..300).prop_map(|list| {
@@ -225,6 +225,9 @@ proptest! {
     }
 }
 
+/// One of the timings.
+type Gate = fn(&mut DramTiming) -> &mut u32;
+
 /// The checker is not blind: a channel that believes in a gate one cycle too short is found out, whichever gate it is.
 #[test]
 fn the_checker_sees_every_gate() {
@@ -232,7 +235,7 @@ fn the_checker_sees_every_gate() {
     // Beyond RAS + RP, or RC would be implied by them.
     strict.timing.rc = strict.timing.ras + strict.timing.rp + 5;
     (strict.timing.refi, strict.timing.rfc) = (1500, 120);
-    let gates: [(&str, fn(&mut DramTiming) -> &mut u32); 13] = [
+    let gates: [(&str, Gate); 13] = [
         ("CCD", |t| &mut t.ccd),
         ("CCDL", |t| &mut t.ccdl),
         ("RRD", |t| &mut t.rrd),
