@@ -3,7 +3,8 @@
 //! * [`run`]: carries out a [`RunRequest`] (a workload or a launch file) and saves the [`RunResult`];
 //! * [`launch_file`]: programs without host code;
 //! * [`ptx_check`]: what `strata check` says of PTX files;
-//! * [`engine`]: the engines that can stand behind a device.
+//! * [`engine`]: the engines that can stand behind a device;
+//! * [`silicon`]: what real GPUs measured.
 //!
 //! The command line and the Python package are thin doors on this crate.
 //!
@@ -28,6 +29,7 @@ mod request;
 mod result;
 mod run;
 mod save;
+pub mod silicon;
 pub mod table;
 
 pub use engine::EngineOptions;
