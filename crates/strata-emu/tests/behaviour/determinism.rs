@@ -34,6 +34,19 @@ fn the_first_fault_of_the_grid_is_told() {
     assert!(said.ends_with("kernel `k`, block (3,0,0), thread (0,0,0)"), "{said}");
 }
 
+#[test]
+fn an_instruction_limit_strikes_at_the_same_place() {
+    let text = kernel(
+        "LOOP:\n    add.u32 %r1, %r1, 1; mov.u32 %r2, %ctaid.x; setp.lt.u32 %p0, %r1, %r2;\n    @%p0 bra LOOP;\n    ret;",
+    );
+    let told = [1, 2, 3].map(|threads| {
+        let mut m = Machine::new(&text);
+        (m.options.threads, m.options.instruction_limit) = (threads, Some(5000));
+        m.fail("k", 1000, 32, args![0u64, 0u64, 0u32])
+    });
+    assert!(told[0] == told[1] && told[1] == told[2], "{told:?}");
+}
+
 /// Two threads refuse the instruction with this reason.
 #[track_caller]
 fn refused(before: &str, instruction: &str, reason: &str) {

@@ -162,8 +162,10 @@ impl Machine {
     /// Launches a kernel that must come to its end.
     #[track_caller]
     pub(crate) fn run(&mut self, kernel: &str, grid: impl Into<Dim3>, block: impl Into<Dim3>, args: &[Arg]) -> Counts {
-        // A program that hangs fails instead.
-        self.options.instruction_limit.get_or_insert(50_000_000);
+        // A program that hangs fails instead; a limit would keep host threads from being used.
+        if self.options.threads == 1 {
+            self.options.instruction_limit.get_or_insert(50_000_000);
+        }
         match self.launch(kernel, grid, block, args) {
             Ok(counts) => counts,
             Err(e) => panic!("{e}"),

@@ -83,7 +83,9 @@ fn histogram_of_bytes() {
     let (data, bins) = (m.buffer("in", &input), m.buffer("bins", &[0u32; 256]));
     m.run("histogram", 4, 96, args![data, bins, 5000]);
     let mut expected = vec![0u32; 256];
-    input.iter().for_each(|&b| expected[usize::from(b)] += 1);
+    for &b in &input {
+        expected[usize::from(b)] += 1;
+    }
     assert_eq!(m.read::<u32>(bins, 256), expected);
 }
 
