@@ -214,7 +214,11 @@ impl<L: CommandLog> Channel<L> {
         debug_assert!(self.has_room(request.write), "a request was pushed into a full channel");
         debug_assert!(usize::from(request.bank) < self.banks, "there is no bank {}", request.bank);
         if self.is_idle() {
-            self.catch_up(now);
+            (self.column, self.precharge, self.activate) = (NO_PICK, NO_PICK, NO_PICK);
+            if self.refresh_due < now {
+                self.catch_up(now);
+            }
+            self.clock = self.clock.max(now);
         }
         debug_assert!(self.clock >= now, "the channel must be advanced to {now} before a request arrives");
         let bank = usize::from(request.bank) % MAX_BANKS;
@@ -239,7 +243,9 @@ impl<L: CommandLog> Channel<L> {
         if self.is_idle() {
             return None;
         }
-        self.settle(now, done);
+        if now > self.clock {
+            self.settle(now, done);
+        }
         (!self.is_idle()).then(|| self.next_wake())
     }
 
@@ -279,10 +285,11 @@ impl<L: CommandLog> Channel<L> {
             self.choose();
             let row = self.precharge.at.min(self.activate.at);
             // Column commands come first in a cycle, and do not touch the row picks until one ends a request.
-            let limit = until.min(self.refresh_due).min(row.saturating_add(1));
-            while self.column.at < limit && self.clock < self.refresh_due && !self.column_command(self.column.at, done)
-            {
-                self.column = self.best_column();
+            if self.clock < self.refresh_due {
+                let limit = until.min(self.refresh_due).min(row.saturating_add(1));
+                while self.column.at < limit && !self.column_command(self.column.at, done) {
+                    self.column = self.best_column();
+                }
             }
             if self.column.stale {
                 continue;
@@ -304,6 +311,7 @@ impl<L: CommandLog> Channel<L> {
     }
 
     /// A refresh is due and takes precedence. Returns false if nothing more happens before `until`.
+    #[cold]
     fn settle_refresh(&mut self, until: u64, done: &mut Vec<(u64, u32)>) -> bool {
         let due = self.refresh_due.max(self.clock);
         if due >= until {
@@ -357,8 +365,8 @@ impl<L: CommandLog> Channel<L> {
     }
 
     /// Nothing has waited until now: does the refreshes that were due meanwhile.
+    #[cold]
     fn catch_up(&mut self, now: u64) {
-        self.choose();
         while self.refresh_due < now {
             let ready = self.bank_activate[..self.banks].iter().fold(0, |at, &b| at.max(b));
             if self.open == 0 && ready <= self.refresh_due {
@@ -374,7 +382,6 @@ impl<L: CommandLog> Channel<L> {
                 break;
             }
         }
-        self.clock = self.clock.max(now);
     }
 
     /// Brings the picks up to date.
@@ -489,8 +496,7 @@ impl<L: CommandLog> Channel<L> {
         if self.column_banks & bit != 0 {
             self.offer_column(bank);
         } else if self.precharge_banks & bit != 0 {
-            let at = self.bank_precharge[bank].max(self.any_row_command).max(self.clock);
-            self.precharge.offer(at, self.key[bank]);
+            self.offer_precharge(bank);
         } else if self.activate_banks & bit != 0 {
             self.offer_activate(bank);
         }
@@ -500,6 +506,12 @@ impl<L: CommandLog> Channel<L> {
     fn offer_column(&mut self, bank: usize) {
         let gate = self.bank_column[self.kind][bank].max(self.group_column[self.group(bank)]);
         self.column.offer(gate.max(self.any_column[self.kind]).max(self.clock), self.key[bank]);
+    }
+
+    #[inline]
+    fn offer_precharge(&mut self, bank: usize) {
+        let at = self.bank_precharge[bank].max(self.any_row_command).max(self.clock);
+        self.precharge.offer(at, self.key[bank]);
     }
 
     #[inline]
@@ -555,7 +567,11 @@ impl<L: CommandLog> Channel<L> {
             Found::Conflict => self.stats.row_conflicts += 1,
         }
         self.turn_left = self.turn_left.saturating_sub(1);
-        self.reconsider(bank);
+        // The bank had a column command, so no row pick is its own.
+        self.classify(bank);
+        if self.precharge_banks >> bank & 1 != 0 {
+            self.offer_precharge(bank);
+        }
         self.take_turns();
     }
 
@@ -646,6 +662,7 @@ impl<L: CommandLog> Channel<L> {
         }
     }
 
+    #[cold]
     fn serve(&mut self, kind: usize) {
         self.kind = kind;
         self.classify_all();
