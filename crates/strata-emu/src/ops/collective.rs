@@ -322,10 +322,9 @@ pub(crate) fn election() -> Collective {
     collective!(gather_nothing, finish_election)
 }
 
-/// `activemask`.
+/// `activemask`: the lanes that are active and whose guard holds.
 pub(crate) unsafe fn active_mask(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let active = x.active;
     // SAFETY: decoding gave a 32-bit destination.
-    unsafe { write_lanes::<u32>(x, i.d, m, |_| active) };
+    unsafe { write_lanes::<u32>(x, i.d, m, |_| m) };
     Flow::Next
 }

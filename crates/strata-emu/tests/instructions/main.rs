@@ -51,7 +51,9 @@ macro_rules! chapters {
     };
 }
 
-chapters! { atomic bits carry compare control convert float half integer memory minmax video }
+chapters! {
+    approx atomic bits carry collective compare control convert copy float half hints integer memory minmax moves video
+}
 
 /// The instructions that vectors show.
 fn shown() -> Vec<Instruction> {

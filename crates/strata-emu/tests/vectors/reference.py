@@ -750,7 +750,7 @@ def conversions():
                     def result(bits):
                         value = decode(flush(bits, source, bool(ftz)), source)
                         if value == NAN:
-                            return 1 << BITS[to] - 1 if source == "f64" or BITS[to] == 64 else 0
+                            return wrap(1 << BITS[to] - 1, to) if source == "f64" or BITS[to] == 64 else 0
                         if value[1] == INF:
                             return limits(to)[0] if value[0] else limits(to)[1]
                         return clamp(int(signed(to_integral(value, mode))), to)
@@ -1081,5 +1081,61 @@ def atomics():
     f.save()
 
 
-for write in floats, order, halves, integers, carries, bits_file, comparisons, conversions, videos, memory, atomics:
+# ---- approximations ----
+
+
+def approximations():
+    """True values from the mathematical library, with the error that the manual allows."""
+    import math
+    f = File("approx.txt", "approximate functions: value ~ error that the PTX ISA manual allows; exact where it says so")
+    single = lambda x: float(Fraction(*x.as_integer_ratio())) if isinstance(x, float) else x
+    f32 = lambda x: float(signed(decode(from_number(x, "f32"), "f32")))
+    text = lambda x: repr(x) if "e" not in repr(x) else f"{x:.60f}"
+
+    def table(instruction, arity, fn, inputs, error, special):
+        rows = []
+        for args in inputs:
+            values = [f32(a) for a in args]
+            true = fn(*values)
+            rows.append(([text(v) for v in values], [f"{text(true)}~{error(true):.3g}"]))
+        f.rows(instruction, rows + special)
+
+    relative = lambda bits: lambda true: abs(true) * 2.0 ** -bits
+    absolute = lambda bits: lambda true: 2.0 ** -bits
+    pairs = [(1.0, 3.0), (-7.5, 0.3), (1e10, 7.0), (2.0, -0.7)]
+    for ftz in "", ".ftz":
+        # A subnormal, flushed or not.
+        tiny = "0x00400000"
+        for kind in "approx", "full":
+            special = [(["1.0", "inf"], ["0.0"]), (["-1.0", "0.0"], ["-inf"]), (["nan", "1.0"], ["nan"]), (["0.0", "0.0"], ["nan"])]
+            if ftz:
+                special += [([tiny, "1.0"], ["0.0"])]
+            table(f"div.{kind}{ftz}.f32 r0, r1, r2", 2, lambda a, b: a / b, pairs, relative(22), special)
+        ones = [(x,) for x in (1.0, 3.0, -0.7, 1234.5, 1e-5)]
+        table(f"rcp.approx{ftz}.f32 r0, r1", 1, lambda a: 1 / a, ones, relative(23), [(["0.0"], ["inf"]), (["-0.0"], ["-inf"]), (["-inf"], ["-0.0"]), (["nan"], ["nan"])] + ([([tiny], ["inf"])] if ftz else []))
+        roots = [(x,) for x in (1.0, 2.0, 0.3, 1234.5, 1e-5)]
+        table(f"sqrt.approx{ftz}.f32 r0, r1", 1, math.sqrt, roots, relative(22), [(["0.0"], ["0.0"]), (["-0.0"], ["-0.0"]), (["inf"], ["inf"]), (["-1.0"], ["nan"])] + ([([tiny], ["0.0"])] if ftz else []))
+        table(f"rsqrt.approx{ftz}.f32 r0, r1", 1, lambda a: 1 / math.sqrt(a), roots, relative(22), [(["0.0"], ["inf"]), (["-0.0"], ["-inf"]), (["inf"], ["0.0"]), (["-1.0"], ["nan"])] + ([([tiny], ["inf"])] if ftz else []))
+        table(f"rsqrt.approx{ftz}.f64 d0, d1", 1, lambda a: 1 / math.sqrt(a), [(1.0,), (2.0,), (1234.5,)], relative(20), [(["0.0"], ["inf"]), (["inf"], ["0.0"])])
+        angles = [(x,) for x in (0.5, -1.0, 2.0, 3.0, -3.1)]
+        table(f"sin.approx{ftz}.f32 r0, r1", 1, math.sin, angles, absolute(20.5), [(["0.0"], ["0.0"]), (["-0.0"], ["-0.0"]), (["inf"], ["nan"]), (["nan"], ["nan"])])
+        table(f"cos.approx{ftz}.f32 r0, r1", 1, math.cos, angles, absolute(20.5), [(["0.0"], ["1.0"]), (["-inf"], ["nan"])])
+        table(f"lg2.approx{ftz}.f32 r0, r1", 1, math.log2, [(x,) for x in (3.0, 0.7, 1e10, 1e-5, 1.1)], lambda t: max(abs(t), 1) * 2.0 ** -22, [(["1.0"], ["0.0"]), (["0.0"], ["-inf"]), (["inf"], ["inf"]), (["-1.0"], ["nan"])] + ([([tiny], ["-inf"])] if ftz else [([tiny], ["-127.0~0.0001"])]))
+        table(f"ex2.approx{ftz}.f32 r0, r1", 1, lambda a: 2.0 ** a, [(x,) for x in (0.5, -1.3, 10.7, 100.1, -20.9)], relative(22), [(["0.0"], ["1.0"]), (["inf"], ["inf"]), (["-inf"], ["0.0"]), (["200.0"], ["inf"]), (["nan"], ["nan"])] + ([(["-127.5"], ["0.0"])] if ftz else []))
+    f.rows("rcp.approx.ftz.f64 d0, d1", [(["2.0"], ["0.5~1e-6"]), (["3.0"], ["0.33333333333~3e-7"]), (["0.0"], ["inf"]), (["-inf"], ["-0.0"])])
+    table("tanh.approx.f32 r0, r1", 1, math.tanh, [(x,) for x in (0.5, -1.0, 3.0, 0.01)], relative(11), [(["0.0"], ["0.0"]), (["inf"], ["1.0"]), (["-inf"], ["-1.0"]), (["nan"], ["nan"])])
+    # Halves: the error of the function and half a unit of the result.
+    for ty, ex2_bits, tanh_bits in ("f16", 9.9, 10.5), ("bf16", 7, 7):
+        values = [0.5, -1.25, 3.0, 0.0]
+        for mod in "", ".ftz":
+            rows = [([text(v)], [f"{2.0 ** v!r}~{2.0 ** v * 2.0 ** -ex2_bits:.3g}"]) for v in values]
+            f.rows(f"ex2.approx{mod}.{ty} h0, h1", rows + [(["inf"], ["inf"]), (["-inf"], ["0.0"]), (["nan"], ["nan"])])
+            f.rows(f"ex2.approx{mod}.{ty}x2 r0, r1", [([f"{{{text(a)}, {text(b)}}}"], [f"{{{2.0 ** a!r}~{2.0 ** a * 2.0 ** -ex2_bits:.3g}, {2.0 ** b!r}~{2.0 ** b * 2.0 ** -ex2_bits:.3g}}}"]) for a, b in zip(values, values[1:])])
+        tolerance = 2.0 ** -tanh_bits
+        f.rows(f"tanh.approx.{ty} h0, h1", [([text(v)], [f"{math.tanh(v)!r}~{tolerance:.3g}"]) for v in values] + [(["-inf"], ["-1.0"])])
+        f.rows(f"tanh.approx.{ty}x2 r0, r1", [([f"{{{text(a)}, {text(b)}}}"], [f"{{{math.tanh(a)!r}~{tolerance:.3g}, {math.tanh(b)!r}~{tolerance:.3g}}}"]) for a, b in zip(values, values[1:])])
+    f.save()
+
+
+for write in approximations, floats, order, halves, integers, carries, bits_file, comparisons, conversions, videos, memory, atomics:
     write()
