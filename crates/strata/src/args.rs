@@ -44,7 +44,7 @@ Exit status: 0 passed, 1 the program failed or its result is wrong, 2 bad usage 
 pub(crate) struct Run {
     /// Workload (see `strata workloads`) or launch file (`.toml`)
     pub(crate) what: String,
-    /// Size of a workload: tiny, small, medium, paper, or one of its instances (`f32-500K`) [default: small]
+    /// tiny, small, medium, paper, or an instance's label [default: small]
     #[arg(long)]
     pub(crate) size: Option<String>,
     /// Seed of the inputs [default: 1, or the launch file's]
