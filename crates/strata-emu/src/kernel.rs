@@ -73,7 +73,7 @@ pub(crate) struct Code {
     pub(crate) insts: Vec<Inst>,
     /// Basic blocks; the last is a synthetic return.
     pub(crate) blocks: Vec<Block>,
-    /// What to do at instructions that the warp's scheduler handles; `Inst::imm` is the index.
+    /// What to do at instructions that the warp's scheduler handles; the low half of `Inst::imm` is the index.
     pub(crate) controls: Vec<Control>,
     /// Values that operands refer to as constants, to be laid out when a launch begins.
     pub(crate) constants: Vec<Constant>,
@@ -89,6 +89,13 @@ pub(crate) struct Code {
     pub(crate) params: Vec<UnitRange>,
     /// Where each return slot lives in the frame.
     pub(crate) returns: Vec<UnitRange>,
+}
+
+impl Code {
+    /// What the scheduler does at an instruction; the upper half of `imm` is the instruction's own.
+    pub(crate) fn control(&self, i: &Inst) -> Control {
+        self.controls[i.imm as u32 as usize]
+    }
 }
 
 /// Consecutive units of a frame.

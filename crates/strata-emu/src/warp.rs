@@ -687,9 +687,9 @@ impl Warp {
             self.splits[current].mask = m;
             self.add(rest);
         }
-        match code.controls[i.imm as usize] {
+        match code.control(i) {
             Control::WarpBarrier | Control::Collective { .. } => {
-                if let Control::Collective { gather, .. } = code.controls[i.imm as usize] {
+                if let Control::Collective { gather, .. } = code.control(i) {
                     // SAFETY: the context points at this split's frame.
                     unsafe { gather(x, i, m) };
                 }
@@ -736,7 +736,7 @@ impl Warp {
                 let s = &self.splits[k];
                 let code = &x.launch.kernel.functions[s.code as usize];
                 let i = &code.insts[s.pc as usize];
-                if let Control::Collective { finish, .. } = code.controls[i.imm as usize] {
+                if let Control::Collective { finish, .. } = code.control(i) {
                     // SAFETY: the context points at this split's frame.
                     unsafe { finish(x, i, s.mask) };
                 }
@@ -758,7 +758,7 @@ impl Warp {
             let s = &self.splits[k];
             let code = &x.launch.kernel.functions[s.code as usize];
             let i = &code.insts[s.pc as usize - 1];
-            if let Control::Barrier(barrier) = code.controls[i.imm as usize] {
+            if let Control::Barrier(barrier) = code.control(i) {
                 crate::cta::give_reduction(x, i, s.mask, barrier.reduction, trues, threads);
             }
             self.splits[k].state = State::Ready;

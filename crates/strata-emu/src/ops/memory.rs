@@ -506,7 +506,8 @@ unsafe fn store_flat<const SPACE: u8, E: Element<D>, D: Lane>(
 /// The device address of a byte of a lane's local memory: one word of 32 lanes to a line.
 #[inline(always)]
 pub(crate) fn local_address(x: &Exec<'_>, lane: usize, offset: u64) -> u64 {
-    x.local + (offset / 4) * UNIT_BYTES as u64 + lane as u64 * 4 + offset % 4
+    // Offsets of lanes that are masked off may be anything.
+    x.local.wrapping_add((offset / 4).wrapping_mul(UNIT_BYTES as u64)).wrapping_add(lane as u64 * 4 + offset % 4)
 }
 
 /// Moves `bytes` between a lane's local memory and `word`, a little-endian value. `None` if out of bounds.
