@@ -115,8 +115,16 @@ pub(crate) fn module_head() -> String {
 
 /// Registers that the harness sets, none of the vector's own.
 const OWN: [&str; 10] = [
-    "global", "shared", "local", "constant", "parameter", "generic_global", "generic_shared", "generic_local",
-    "shared32", "local32",
+    "global",
+    "shared",
+    "local",
+    "constant",
+    "parameter",
+    "generic_global",
+    "generic_shared",
+    "generic_local",
+    "shared32",
+    "local32",
 ];
 
 impl Vector {

@@ -17,7 +17,10 @@ pub(crate) enum Value {
     /// `{a, b}`: elements of equal width, lowest first.
     Packed(Vec<Value>),
     /// A float literal, kept as text so that it is rounded once; with the error that is allowed.
-    Float { text: String, tolerance: Option<f64> },
+    Float {
+        text: String,
+        tolerance: Option<f64>,
+    },
     Integer(Expr),
 }
 
@@ -88,9 +91,10 @@ impl Value {
             Self::Packed(items) => {
                 let each = width / items.len() as u32;
                 let mask = u128::MAX >> (128 - each);
-                items.iter().enumerate().all(|(k, item)| {
-                    item.accepts(got >> (each * k as u32) & mask, each, half, lane, 0)
-                })
+                items
+                    .iter()
+                    .enumerate()
+                    .all(|(k, item)| item.accepts(got >> (each * k as u32) & mask, each, half, lane, 0))
             }
             Self::Float { text, tolerance: Some(tolerance) } => {
                 let expected: f64 = text.parse().unwrap_or(f64::NAN);
