@@ -1,0 +1,24 @@
+//! The GPUs that are built in: the files of `gpus/`, and of `gpus/parts/` for what several of them share.
+
+/// A file of `gpus/`.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Its name: that of the file.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+    /// A GPU of its own, not a part.
+    listed: bool,
+}
+
+const FILES: &[Preset] = &include!(concat!(env!("OUT_DIR"), "/presets.rs"));
+
+/// The GPUs, in alphabetical order.
+pub fn presets() -> Vec<Preset> {
+    FILES.iter().copied().filter(|preset| preset.listed).collect()
+}
+
+/// The text of a GPU or a part.
+pub(super) fn text_of(name: &str) -> Option<&'static str> {
+    FILES.iter().find(|preset| preset.name == name).map(|preset| preset.text)
+}
