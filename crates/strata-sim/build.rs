@@ -12,7 +12,7 @@ fn main() -> io::Result<()> {
         println!("cargo::rerun-if-changed={}", directory.display());
         let mut files = fs::read_dir(&directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
         files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-        files.sort();
+        files.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
         for path in files {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             // Writing to a string cannot fail.

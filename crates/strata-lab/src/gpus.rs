@@ -11,9 +11,9 @@ use strata_sim::config::{ConfigError, Gpu, load, presets};
 /// The GPU `name` (a preset, or the path of a `.toml` file) with overrides `key=value`.
 pub fn gpu(name: &str, overrides: &[impl AsRef<str>]) -> Result<Gpu, LabError> {
     load(name, overrides).map_err(|error| match error {
-        ConfigError::Values(files) => LabError::Gpu(
-            files.into_iter().map(|file| Diagnostics::new(file.path, file.text, file.list)).collect(),
-        ),
+        ConfigError::Values(files) => {
+            LabError::Gpu(files.into_iter().map(|file| Diagnostics::new(file.path, file.text, file.list)).collect())
+        }
         other => LabError::Request(other.to_string()),
     })
 }
@@ -133,7 +133,11 @@ mod tests {
             for (pattern, _) in &gpu.config.isa.rows {
                 let opcode = pattern.split('.').next().unwrap_or_default();
                 let class = strata_core::OpClass::ALL.iter().any(|class| class.name() == opcode);
-                assert!(class || strata_ptx::isa::is_opcode(opcode), "{}: `{pattern}`", gpu.config.name);
+                assert!(
+                    class || strata_ptx::words::Opcode::parse(opcode).is_some(),
+                    "{}: `{pattern}`",
+                    gpu.config.name
+                );
             }
         }
     }

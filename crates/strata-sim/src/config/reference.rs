@@ -1,8 +1,9 @@
 //! What the keys mean and where the presets' numbers come from, as text: made from the structures and the presets
 //! themselves, so that neither can go stale.
 
+use super::presets::{files, presets};
 use super::schema::{Key, Section, Written};
-use super::{ConfigError, GpuConfig, load, presets};
+use super::{ConfigError, GpuConfig, load};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::OnceLock;
@@ -73,22 +74,40 @@ pub fn key_reference() -> String {
     out
 }
 
-/// Every parameter of every preset with its value and its source, as Markdown: `docs/calibration.md`.
+/// Every value of every preset with its source, as Markdown: `docs/calibration.md`. A value stands once, under the file that
+/// sets it.
 pub fn calibration() -> Result<String, ConfigError> {
     let mut out = String::from(INTRODUCTION);
-    for preset in presets() {
-        let gpu = load(preset.name, &[""; 0])?;
+    let gpus = presets().iter().map(|preset| load(preset.name, &[""; 0])).collect::<Result<Vec<_>, _>>()?;
+    for file in files() {
+        // A part is no GPU of its own: its values are found in those that build on it.
+        let mut values = BTreeMap::new();
+        let all = gpus.iter().flat_map(|gpu| gpu.parameters.iter().enumerate());
+        for (at, parameter) in all.filter(|(_, parameter)| parameter.from == file.name && !parameter.table.is_empty()) {
+            values.entry(parameter.key()).or_insert((at, parameter));
+        }
+        let mut values: Vec<_> = values.into_values().collect();
+        values.sort_by_key(|&(at, _)| at);
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "\n## {}\n\n{}\n", preset.name, gpu.config.description);
-        let _ = writeln!(out, "| parameter | value | source and reason | set in |\n| --- | --- | --- | --- |");
-        for parameter in gpu.parameters.iter().filter(|parameter| !parameter.table.is_empty()) {
+        let _ = writeln!(out, "\n## {}\n", file.name);
+        if let Some(gpu) = gpus.iter().find(|gpu| gpu.config.name == file.name) {
+            let _ = writeln!(out, "{}.\n", gpu.config.description);
+        }
+        let bases = file.bases();
+        if !bases.is_empty() {
+            let _ = writeln!(out, "Builds on {}.\n", bases.join(", then "));
+        }
+        if values.is_empty() {
+            continue;
+        }
+        let _ = writeln!(out, "| parameter | value | source and reason |\n| --- | --- | --- |");
+        for (_, parameter) in values {
             let _ = writeln!(
                 out,
-                "| `{}` | {} | {} | {} |",
+                "| `{}` | {} | {} |",
                 parameter.key(),
                 parameter.value.trim_matches('"'),
                 parameter.source.as_deref().unwrap_or_default().replace('|', "\\|"),
-                parameter.from
             );
         }
     }
@@ -98,9 +117,12 @@ pub fn calibration() -> Result<String, ConfigError> {
 const INTRODUCTION: &str = "\
 # Calibration
 
-Every parameter of every preset: its value, where the number comes from and why it is that. Made from `gpus/*.toml` by a
-test; `UPDATE_DOCS=1 cargo test -p strata-sim` writes it anew. \"choice:\" marks numbers that no source gives, with the
-reason for the one that was taken. `docs/configuration.md` says what each parameter means.
+Every parameter of every preset: its value, where the number comes from and why it is that. A value stands once, under the
+file of `gpus/` that sets it; a preset has the values of the files it builds on unless it sets its own. \"choice:\" marks numbers
+that no source gives, with the reason for the one that was taken. `docs/configuration.md` says what each parameter means, and
+`strata gpus NAME` shows one preset whole.
+
+Made from the presets by a test; `UPDATE_DOCS=1 cargo test -p strata-sim` writes it anew.
 ";
 
 #[cfg(test)]
