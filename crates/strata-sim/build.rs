@@ -16,6 +16,7 @@ fn main() -> io::Result<()> {
         for path in files {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             // Writing to a string cannot fail.
+            let path = path.display().to_string();
             let _ = writeln!(code, "    Preset {{ name: {name:?}, text: include_str!({path:?}), listed: {listed} }},");
         }
     }

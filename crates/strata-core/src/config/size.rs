@@ -33,7 +33,7 @@ const UNITS: [(&str, u64, u64); 9] = [
 /// ```
 pub fn format_size(size: Bytes) -> String {
     let binary = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let fits = binary.into_iter().find(|&(_, shift)| size.0 > 0 && size.0 % (1 << shift) == 0);
+    let fits = binary.into_iter().find(|&(_, shift)| size.0 > 0 && size.0.is_multiple_of(1 << shift));
     fits.map_or_else(|| format!("{} B", size.0), |(unit, shift)| format!("{} {unit}", size.0 >> shift))
 }
 

@@ -100,7 +100,10 @@ pub(super) fn check(config: &GpuConfig, resolver: &mut Resolver<'_>) {
     check_l2_and_dram(config, &mut demand);
 }
 
-fn check_l2_and_dram(config: &GpuConfig, demand: &mut dyn FnMut(bool, &[&str], String, &str)) {
+/// Takes what must hold, the keys it is about, and what to say and advise if it does not.
+type Demand<'a> = dyn FnMut(bool, &[&str], String, &str) + 'a;
+
+fn check_l2_and_dram(config: &GpuConfig, demand: &mut Demand<'_>) {
     let (l2, dram, timing) = (&config.l2, &config.dram, &config.dram.timing);
     demand(
         l2.sets.is_power_of_two(),

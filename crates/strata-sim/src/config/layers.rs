@@ -140,7 +140,8 @@ impl<'a> Layer<'a> {
             let full = joined(path, name);
             if path.is_empty() && OF_THE_FILE.contains(&name) {
                 continue;
-            } else if full == ROWS {
+            }
+            if full == ROWS {
                 if let Some(rows) = self.reader.table(value) {
                     self.rows(rows);
                 }

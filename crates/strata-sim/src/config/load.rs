@@ -112,7 +112,7 @@ impl fmt::Display for Lines<'_> {
 }
 
 /// A file that was read.
-struct Text {
+struct SourceFile {
     /// What people call it.
     name: String,
     text: Cow<'static, str>,
@@ -162,7 +162,7 @@ fn find(name: &str, directory: &Path) -> Result<Place, ConfigError> {
 }
 
 /// Appends the bases of a file, deepest first, then the file. `above` are the files that led here.
-fn collect(place: Place, above: &mut Vec<String>, texts: &mut Vec<Text>) {
+fn collect(place: Place, above: &mut Vec<String>, texts: &mut Vec<SourceFile>) {
     let mut errors = Vec::new();
     let (document, _) = DeTable::parse_recoverable(&place.text);
     let mut reader = Reader::default();
@@ -190,7 +190,7 @@ fn collect(place: Place, above: &mut Vec<String>, texts: &mut Vec<Text>) {
         }
     }
     above.pop();
-    texts.push(Text { name: place.name, text: place.text, errors });
+    texts.push(SourceFile { name: place.name, text: place.text, errors });
 }
 
 /// All `key=value`, one to a line, so that errors have a text to point at.
@@ -228,7 +228,7 @@ impl Overrides {
     }
 }
 
-fn resolve(texts: Vec<Text>, overrides: &Overrides) -> Result<Gpu, ConfigError> {
+fn resolve(texts: Vec<SourceFile>, overrides: &Overrides) -> Result<Gpu, ConfigError> {
     let names = Names::new();
     let mut syntax: Vec<Vec<Diagnostic>> = texts.iter().map(|text| text.errors.clone()).collect();
     let mut documents = Vec::new();

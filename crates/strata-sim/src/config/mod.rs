@@ -157,6 +157,7 @@ pub enum WritePolicy {
 
 /// The first-level data cache.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::struct_excessive_bools, reason = "independent properties of a cache, not states of a machine")]
 pub struct L1Config {
     /// Capacity.
     pub size: Bytes,
