@@ -89,7 +89,7 @@ fn check(ours: f64, silicon: f64, tolerance: f64) {
     assert!(error.abs() <= tolerance, "{ours} for {silicon}: {:+.1} %", error * 100.0);
 }
 
-/// BabelStream copy on the card executes 15 machine instructions per thread, add and triad 19, mul 16, init 24: the
+/// `BabelStream` copy on the card executes 15 machine instructions per thread, add and triad 19, mul 16, init 24: the
 /// instructions of these kernels, as the compiler writes them, add up to exactly that.
 #[test]
 fn babel_stream() {

@@ -293,9 +293,9 @@ pub struct DramConfig {
 /// DRAM timing gates, command-clock cycles (names as in data sheets).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DramTiming {
-    /// Column command to column command, other bank group (tCCD_S).
+    /// Column command to column command, other bank group (`tCCD_S`).
     pub ccd: u32,
-    /// Column command to column command, same bank group (tCCD_L); 0 means as `ccd`.
+    /// Column command to column command, same bank group (`tCCD_L`); 0 means as `ccd`.
     pub ccdl: u32,
     /// Activate to activate, different banks (tRRD).
     pub rrd: u32,

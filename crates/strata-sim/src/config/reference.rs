@@ -119,7 +119,8 @@ const INTRODUCTION: &str = "\
 
 Every parameter of every preset: its value, where the number comes from and why it is that. A value stands once, under the
 file of `gpus/` that sets it; a preset has the values of the files it builds on unless it sets its own. \"choice:\" marks numbers
-that no source gives, with the reason for the one that was taken. `docs/configuration.md` says what each parameter means, and
+that no source gives, with the reason for the one that was taken; \"(recalled)\" marks sources that were cited from memory and
+are to be looked up before a digit matters. `docs/configuration.md` says what each parameter means, and
 `strata gpus NAME` shows one preset whole.
 
 Made from the presets by a test; `UPDATE_DOCS=1 cargo test -p strata-sim` writes it anew.
