@@ -3,6 +3,7 @@
 //! * [`run`]: carries out a [`RunRequest`] (a workload or a launch file) and saves the [`RunResult`];
 //! * [`launch_file`]: programs without host code;
 //! * [`ptx_check`]: what `strata check` says of PTX files;
+//! * [`gpus`]: the machines a program can be timed on;
 //! * [`engine`]: the engines that can stand behind a device;
 //! * [`silicon`]: what real GPUs measured.
 //!
@@ -22,6 +23,7 @@ pub mod element;
 pub mod engine;
 mod error;
 pub mod fnv;
+pub mod gpus;
 pub mod launch_file;
 mod monitor;
 pub mod ptx_check;
