@@ -1,11 +1,12 @@
 //! The vocabulary that every room of StrataSim shares, and nothing else.
 //!
-//! Five groups live here:
+//! Six groups live here:
 //!
 //! * [`addr`]: what an address, a size and a launch shape are ([`Addr`], [`Bytes`], [`Dim3`]);
 //! * [`op`]: what a warp does, as seen from outside the warp ([`OpInfo`], [`WarpOp`], [`OpBatch`], [`WarpSource`]);
 //! * [`count`]: how much was executed ([`Counts`]);
 //! * [`stats`]: what a run reports, by path, with unit and description ([`Stats`]);
+//! * [`config`]: reading what people write in TOML, all errors at once;
 //! * [`nearest`]: "did you mean …", for every name that people type.
 //!
 //! Invariant: this crate depends on no other crate of the workspace, knows neither PTX nor time, and never allocates on
@@ -20,6 +21,7 @@
 //! ```
 
 pub mod addr;
+pub mod config;
 pub mod count;
 pub mod nearest;
 pub mod op;

@@ -246,7 +246,11 @@ impl Cta {
     /// who spins, may be waiting for them. Says whether there were any.
     pub(crate) fn let_go(&mut self) -> bool {
         let stands = |w: &Warp| w.splits.iter().all(|s| s.state != State::Ready);
-        self.warps.iter_mut().filter(|w| w.live != 0 && stands(w)).fold(false, |any, w| w.let_go() || any)
+        let mut any = false;
+        for warp in self.warps.iter_mut().filter(|w| w.live != 0 && stands(w)) {
+            any |= warp.let_go();
+        }
+        any
     }
 
     /// Nobody can run and nobody has come to the end: says who waits where.

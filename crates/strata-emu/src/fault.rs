@@ -150,7 +150,10 @@ impl fmt::Display for Cause {
             Self::Unsupported { what } => f.write_str(what),
             Self::StackOverflow { depth, local: 0 } => write!(f, "stack overflow: {depth} calls deep"),
             Self::StackOverflow { depth, local } => {
-                write!(f, "stack overflow: {depth} calls deep, and the thread's {local} bytes of local memory are used up")
+                write!(
+                    f,
+                    "stack overflow: {depth} calls deep, and the thread's {local} bytes of local memory are used up"
+                )
             }
         }
     }

@@ -28,7 +28,7 @@ pub struct LaunchConfig {
     pub params: Vec<u8>,
     /// All CTAs must be resident together, and `%envreg1`, `%envreg2` name a zeroed workspace.
     pub cooperative: bool,
-    /// Warp instructions after which the launch is stopped.
+    /// Warp instructions after which the launch is stopped; such a launch runs on one host thread.
     pub instruction_limit: Option<u64>,
     /// Host threads; more than one only for kernels in which the order of CTAs cannot be observed.
     pub threads: usize,
@@ -332,7 +332,8 @@ pub(crate) fn run(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Counts, LaunchError> {
     let total = state.grid.count();
-    let threads = threads.min(state.resident_limit());
+    // Where a limit strikes must not depend on how CTAs are shared out.
+    let threads = if state.instruction_limit == u64::MAX { threads.min(state.resident_limit()) } else { 1 };
     let (next, done, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let executed = AtomicU64::new(0);
     let work = |slot: u32| {

@@ -10,12 +10,14 @@
 //!
 //! Invariant: the masks of the leaves are disjoint, and together with arrived lanes cover the live lanes of the warp.
 
+mod calls;
+mod waiting;
+
 use crate::cta::Barriers;
 use crate::exec::{Exec, Flow, UNIT_BYTES};
 use crate::fault::Cause;
-use crate::kernel::{Callee, Code, Control, Exit, Kernel, NO_BLOCK, Test, UnitRange};
+use crate::kernel::{Callee, Code, Exit, Kernel, NO_BLOCK, Test};
 use crate::lanes::read_lanes;
-use crate::ops::collective::groups;
 use crate::program::FUNCTION_WINDOW;
 use strata_core::{LANES, LaneMask, WarpOp};
 
@@ -101,6 +103,8 @@ pub(crate) struct Warp {
     units: Vec<Unit>,
     predicates: Vec<u32>,
     pub(crate) splits: Vec<Split>,
+    /// Splits that are gone, to be used again: a deep recursion has one split per call, too many to search.
+    gone: Vec<usize>,
     /// The split that runs, or ran last.
     pub(crate) current: usize,
     /// Lanes that exist and have not exited.
@@ -129,6 +133,7 @@ impl Warp {
             units: Vec::new(),
             predicates: Vec::new(),
             splits: Vec::new(),
+            gone: Vec::new(),
             current: 0,
             live: 0,
             patience: PATIENCE,
@@ -149,6 +154,7 @@ impl Warp {
         self.predicates.resize(code.predicates as usize, 0);
         self.predicates[0] = LaneMask::MAX;
         self.splits.clear();
+        self.gone.clear();
         self.splits.push(Split {
             state: State::Ready,
             mask: lanes,
@@ -387,12 +393,17 @@ impl Warp {
     }
 
     fn add(&mut self, split: Split) -> usize {
-        if let Some(free) = self.splits.iter().position(|s| s.state == State::Gone) {
+        if let Some(free) = self.gone.pop() {
             self.splits[free] = split;
             return free;
         }
         self.splits.push(split);
         self.splits.len() - 1
+    }
+
+    fn remove(&mut self, split: usize) {
+        self.splits[split].state = State::Gone;
+        self.gone.push(split);
     }
 
     /// The lanes of `split` go different ways and meet again at `rejoin`.
@@ -408,7 +419,7 @@ impl Warp {
             node.block = rejoin;
             node.pc = start(rejoin);
         } else {
-            self.splits[split].state = State::Gone;
+            self.remove(split);
         }
         let mut first = None;
         for &(to, lanes) in ways {
@@ -441,7 +452,7 @@ impl Warp {
     /// Lanes of `split` have come to the block where their siblings meet.
     fn arrive(&mut self, split: usize, lanes: LaneMask) {
         let parent = self.splits[split].parent;
-        self.splits[split].state = State::Gone;
+        self.remove(split);
         if parent != NONE {
             let node = &mut self.splits[parent as usize];
             node.arrived |= lanes;
@@ -456,7 +467,7 @@ impl Warp {
             return;
         }
         if s.mask == 0 {
-            s.state = State::Gone;
+            self.remove(node);
         } else if s.arrived == s.mask {
             s.state = State::Ready;
             s.arrived = 0;
@@ -488,7 +499,7 @@ impl Warp {
                     }
                 }
                 if going == mask {
-                    self.splits[current].state = State::Gone;
+                    self.remove(current);
                     return Ok(None);
                 }
                 if going != 0 {
@@ -556,118 +567,6 @@ impl Warp {
         }
     }
 
-    /// The nearest split that called the function `split` runs in.
-    fn caller(&self, split: usize) -> Option<usize> {
-        let mut s = self.splits[split].parent;
-        while s != NONE {
-            if self.splits[s as usize].call != NO_BLOCK {
-                return Some(s as usize);
-            }
-            s = self.splits[s as usize].parent;
-        }
-        None
-    }
-
-    /// How many functions are on a split's stack.
-    fn depth(&self, split: usize) -> u32 {
-        std::iter::successors(self.caller(split), |&s| self.caller(s)).count() as u32 + 1
-    }
-
-    /// The current split calls; lanes of `skip` failed the call's guard and wait behind it.
-    #[allow(clippy::too_many_arguments, reason = "one call site; a structure would only rename the arguments")]
-    fn call(
-        &mut self,
-        kernel: &Kernel,
-        code: &Code,
-        current: usize,
-        call: &crate::kernel::Call,
-        callees: &[(u32, LaneMask)],
-        skip: LaneMask,
-    ) -> Result<(), Cause> {
-        let frame = self.splits[current].clone();
-        let (units, predicates) = (frame.units + code.units, frame.predicates + code.predicates);
-        let local = frame.local + code.local_bytes;
-        for &(f, lanes) in callees {
-            let callee = &kernel.functions[f as usize];
-            if local + callee.local_bytes > kernel.local_bytes.max(1) && callee.local_bytes > 0
-                || units > MAX_FRAME_UNITS
-            {
-                return Err(Cause::StackOverflow { depth: self.depth(current), local: kernel.local_bytes });
-            }
-            if self.units.len() < (units + callee.units) as usize {
-                self.units.resize((units + callee.units) as usize, Unit([0; LANES]));
-            }
-            if self.predicates.len() < (predicates + callee.predicates) as usize {
-                self.predicates.resize((predicates + callee.predicates) as usize, 0);
-            }
-            // Only these lanes: to others this may be an ordinary predicate of the function they are in.
-            self.predicates[predicates as usize] |= lanes;
-            for (from, to) in call.arguments.iter().zip(&callee.params) {
-                self.copy_units(frame.units, *from, units, *to, lanes);
-            }
-        }
-        let node = &mut self.splits[current];
-        node.state = State::Parted;
-        node.call = frame.block;
-        node.arrived = skip;
-        node.block = call.next;
-        node.pc = code.blocks[call.next as usize].first;
-        for &(f, lanes) in callees {
-            let callee = &kernel.functions[f as usize];
-            let child = self.add(Split {
-                state: State::Ready,
-                mask: lanes,
-                arrived: 0,
-                pc: callee.blocks[0].first,
-                block: 0,
-                meet: NO_BLOCK,
-                parent: current as u32,
-                call: NO_BLOCK,
-                code: f,
-                units,
-                predicates,
-                local,
-            });
-            self.current = child;
-        }
-        Ok(())
-    }
-
-    fn copy_units(&mut self, from_base: u32, from: UnitRange, to_base: u32, to: UnitRange, lanes: LaneMask) {
-        for k in 0..from.units.min(to.units) {
-            let source = self.units[(from_base + from.first + k) as usize];
-            let target = &mut self.units[(to_base + to.first + k) as usize];
-            for l in 0..LANES {
-                if lanes >> l & 1 != 0 {
-                    target.0[l] = source.0[l];
-                }
-            }
-        }
-    }
-
-    /// Lanes return from the function that the current split runs in.
-    fn come_back(&mut self, kernel: &Kernel, current: usize, lanes: LaneMask) {
-        let Some(caller) = self.caller(current) else { return };
-        let mut s = self.splits[current].parent as usize;
-        while s != caller {
-            self.splits[s].mask &= !lanes;
-            let up = self.splits[s].parent as usize;
-            self.settle(s);
-            s = up;
-        }
-        let (from_base, to_base) = (self.splits[current].units, self.splits[caller].units);
-        let callee = &kernel.functions[self.splits[current].code as usize];
-        let calling = &kernel.functions[self.splits[caller].code as usize];
-        let Exit::Call(call) = &calling.blocks[self.splits[caller].call as usize].exit else {
-            unreachable!("a calling split stands at a call");
-        };
-        for (from, to) in callee.returns.iter().zip(&call.results) {
-            self.copy_units(from_base, *from, to_base, *to, lanes);
-        }
-        self.splits[caller].arrived |= lanes;
-        self.settle(caller);
-    }
-
     /// Lanes exit the kernel.
     fn end(&mut self, x: &mut Exec<'_>, lanes: LaneMask) {
         self.live &= !lanes;
@@ -686,140 +585,7 @@ impl Warp {
         self.spins = 0;
         self.open_if_complete(x);
     }
-
-    /// The current split stopped at a barrier or an incomplete collective.
-    fn wait(
-        &mut self,
-        x: &mut Exec<'_>,
-        code: &Code,
-        barriers: &mut Barriers,
-        current: usize,
-        m: LaneMask,
-    ) -> Option<WarpStop> {
-        let pc = self.splits[current].pc;
-        let i = &code.insts[pc as usize];
-        let active = self.splits[current].mask;
-        if m != active {
-            // Lanes whose guard is false go on alone: they do not take part.
-            let rest = Split { mask: active & !m, pc: pc + 1, ..self.splits[current].clone() };
-            self.splits[current].mask = m;
-            self.add(rest);
-        }
-        let control = code.control(i);
-        match control {
-            Control::WarpBarrier | Control::Collective { .. } => {
-                if let Control::Collective { gather, .. } = control {
-                    // SAFETY: the context points at this split's frame.
-                    unsafe { gather(x, i, m) };
-                }
-                // SAFETY: decoding gave a 32-bit slot.
-                let masks = unsafe { read_lanes::<u32>(x, i.e) };
-                for (members, lanes) in groups(&masks, m) {
-                    let group = Split { state: State::Members(members), mask: lanes, ..self.splits[current].clone() };
-                    self.add(group);
-                }
-                self.splits[current].state = State::Gone;
-                self.open_if_complete(x);
-            }
-            Control::Barrier(barrier) => {
-                let lane = m.trailing_zeros() as usize;
-                // SAFETY: decoding gave 32-bit slots.
-                let (id, count) = unsafe { (read_lanes::<u32>(x, i.a)[lane], read_lanes::<u32>(x, i.b)[lane]) };
-                let predicate = x.predicate(i.r) ^ i.aux;
-                self.splits[current].pc = pc + 1;
-                if barrier.waits {
-                    self.splits[current].state = State::Barrier(id as u8);
-                }
-                let count = barrier.counted.then_some(count);
-                // What follows an arrival must not run before the barrier had its chance to open.
-                let stop = (!barrier.waits).then_some(WarpStop::Arrived);
-                if let Err(cause) = barriers.arrive(id, count, x.warp as usize, m, barrier.waits, predicate) {
-                    self.splits[current].pc = pc;
-                    x.fail(cause);
-                    return Some(WarpStop::Fault);
-                }
-                return stop;
-            }
-        }
-        None
-    }
-
-    /// Opens every warp barrier whose live members have all come, and finishes collectives.
-    fn open_if_complete(&mut self, x: &mut Exec<'_>) {
-        let sets: Vec<LaneMask> =
-            self.splits.iter().filter_map(|s| if let State::Members(m) = s.state { Some(m) } else { None }).collect();
-        for members in sets {
-            let here = self.splits.iter().filter(|s| s.state == State::Members(members)).fold(0, |all, s| all | s.mask);
-            if here == 0 || members & self.live & !here != 0 {
-                continue;
-            }
-            for k in 0..self.splits.len() {
-                if self.splits[k].state != State::Members(members) {
-                    continue;
-                }
-                self.enter(x, k);
-                let s = &self.splits[k];
-                let code = &x.launch.kernel.functions[s.code as usize];
-                let i = &code.insts[s.pc as usize];
-                if let Control::Collective { finish, .. } = code.control(i) {
-                    // SAFETY: the context points at this split's frame.
-                    unsafe { finish(x, i, s.mask) };
-                }
-                self.splits[k].state = State::Ready;
-                self.splits[k].pc += 1;
-            }
-        }
-        self.reunite();
-        let current = self.current;
-        self.enter(x, current);
-    }
-
-    /// Lets splits go that waited at CTA barrier `id`, and gives them its reduction.
-    pub(crate) fn open(&mut self, x: &mut Exec<'_>, id: u8, trues: u32, threads: u32) {
-        for k in 0..self.splits.len() {
-            if self.splits[k].state != State::Barrier(id) {
-                continue;
-            }
-            self.enter(x, k);
-            let s = &self.splits[k];
-            let code = &x.launch.kernel.functions[s.code as usize];
-            let i = &code.insts[s.pc as usize - 1];
-            if let Control::Barrier(barrier) = code.control(i) {
-                crate::cta::give_reduction(x, i, s.mask, barrier.reduction, trues, threads);
-            }
-            self.splits[k].state = State::Ready;
-        }
-        self.reunite();
-    }
-
-    /// Splits that a barrier or collective left at one place of one frame go on as one.
-    fn reunite(&mut self) {
-        let place = |s: &Split| (s.pc, s.code, s.units, s.parent, s.meet);
-        for a in 0..self.splits.len() {
-            for b in a + 1..self.splits.len() {
-                let (one, other) = (&self.splits[a], &self.splits[b]);
-                if one.state == State::Ready && other.state == State::Ready && place(one) == place(other) {
-                    self.splits[a].mask |= other.mask;
-                    self.splits[b].state = State::Gone;
-                    if self.current == b {
-                        self.current = a;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Where the waiting splits stand, for a deadlock message: state, function, instruction, lanes.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = (State, u32, u32, LaneMask)> + '_ {
-        self.splits
-            .iter()
-            .filter(|s| matches!(s.state, State::Barrier(_) | State::Members(_)))
-            .map(|s| (s.state, s.code, s.pc - u32::from(matches!(s.state, State::Barrier(_))), s.mask))
-    }
 }
-
-/// Registers of a call stack deeper than this are a runaway recursion.
-const MAX_FRAME_UNITS: u32 = 1 << 20;
 
 #[inline(always)]
 fn truth(x: &Exec<'_>, test: Test) -> LaneMask {

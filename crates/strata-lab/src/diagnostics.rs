@@ -1,23 +1,13 @@
-//! Errors of a launch file, each with the place it is about; rendered by the PTX front end's own renderer, so that all
+//! Errors of a launch file or a GPU, each with the place it is about; rendered by the PTX front end's own renderer, so that all
 //! errors look alike.
 
 use std::fmt;
 use std::ops::Range;
+pub use strata_core::config::Diagnostic;
 use strata_ptx::ast::Span;
 
 /// A hostile file can hold a mistake on every line; nobody reads more than this many.
 const MOST_SHOWN: usize = 50;
-
-/// One error: where, what, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Diagnostic {
-    /// Bytes of the file it is about.
-    pub span: Range<usize>,
-    /// What is wrong.
-    pub message: String,
-    /// What to do.
-    pub help: Option<String>,
-}
 
 /// All errors of one file, in the order of the file.
 #[derive(Clone, Debug)]

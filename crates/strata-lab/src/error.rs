@@ -15,6 +15,9 @@ pub enum LabError {
     /// A launch file is wrong, in one or several places.
     #[error("{0}")]
     LaunchFile(Diagnostics),
+    /// A GPU is wrong: its file, a base of it, or overrides.
+    #[error("{}", rendered(.0, false))]
+    Gpu(Vec<Diagnostics>),
     /// A module does not parse. The text is a rendered diagnostic.
     #[error("{0}")]
     Module(String),
@@ -42,10 +45,16 @@ impl LabError {
     pub fn render(&self, colours: bool) -> String {
         match self {
             Self::LaunchFile(diagnostics) => diagnostics.render(colours),
+            Self::Gpu(files) => rendered(files, colours),
             Self::Module(rendered) => rendered.clone(),
             other => format!("error: {other}"),
         }
     }
+}
+
+fn rendered(files: &[Diagnostics], colours: bool) -> String {
+    let texts: Vec<_> = files.iter().map(|file| file.render(colours)).collect();
+    texts.join("\n\n")
 }
 
 impl From<HostError> for LabError {

@@ -3,7 +3,9 @@
 //! * [`run`]: carries out a [`RunRequest`] (a workload or a launch file) and saves the [`RunResult`];
 //! * [`launch_file`]: programs without host code;
 //! * [`ptx_check`]: what `strata check` says of PTX files;
-//! * [`engine`]: the engines that can stand behind a device.
+//! * [`gpus`]: the machines a program can be timed on;
+//! * [`engine`]: the engines that can stand behind a device;
+//! * [`silicon`]: what real GPUs measured.
 //!
 //! The command line and the Python package are thin doors on this crate.
 //!
@@ -21,6 +23,7 @@ pub mod element;
 pub mod engine;
 mod error;
 pub mod fnv;
+pub mod gpus;
 pub mod launch_file;
 mod monitor;
 pub mod ptx_check;
@@ -28,6 +31,7 @@ mod request;
 mod result;
 mod run;
 mod save;
+pub mod silicon;
 pub mod table;
 
 pub use engine::EngineOptions;

@@ -96,3 +96,30 @@ fn shuffled_modules_never_panic() {
         }
     }
 }
+
+/// Blocks that each read a register nobody wrote: all registers are live through all blocks.
+fn all_live(count: u32) -> String {
+    let mut lines = format!(".reg .b32 %a<{count}>; .reg .pred %p;\n");
+    for n in 0..count {
+        let _ = writeln!(lines, "L{n}: add.s32 %a{n}, %a{n}, 1; @%p bra L{};", n.saturating_sub(1));
+    }
+    body(&lines)
+}
+
+#[test]
+fn a_function_that_no_memory_could_hold_live_is_refused() {
+    let text = all_live(70_000);
+    let parsed = parse("live.ptx", &text);
+    assert!(parsed.module.is_none());
+    let shown = parsed.render(&text, false);
+    assert!(shown.contains("function `k` is too large: 70001 registers live across 70000 blocks"), "{shown}");
+}
+
+#[test]
+fn loops_one_after_another_stay_cheap() {
+    use strata_ptx::analysis::{CallsEndBlocks, Cfg, Liveness};
+    let module = parse("loops.ptx", &all_live(20_000)).module.expect("it is large, not too large");
+    let cfg = Cfg::build(&module.functions[0], CallsEndBlocks::No);
+    let liveness = Liveness::build(&module.functions[0], &cfg);
+    assert_eq!(liveness.live_in(cfg.entry()).count(), 20_001);
+}

@@ -46,6 +46,13 @@ impl<T> Clone for Array<T> {
 }
 impl<T> Copy for Array<T> {}
 
+impl<T> Array<T> {
+    /// Where it begins.
+    pub(crate) const fn address(self) -> Addr {
+        self.start
+    }
+}
+
 /// An array as a kernel argument is its address.
 impl<T> From<Array<T>> for Arg {
     fn from(array: Array<T>) -> Self {

@@ -30,6 +30,7 @@ mod graph;
 mod instance;
 mod linear;
 mod math;
+pub mod micro;
 mod module;
 mod program;
 mod programs;

@@ -10,7 +10,8 @@ Examples:
   strata run hotspot --size small        run one of them
   strata run examples/vecadd.toml        run your own PTX with a launch file
   strata run bfs --json | jq .kernels    for scripts
-  strata check kernel.ptx                errors, kernels, registers, loops";
+  strata check kernel.ptx                errors, kernels, registers, loops
+  strata gpus titan-v                    a machine: every value with its source";
 
 /// A GPU memory-system laboratory: runs real PTX programs on real data.
 #[derive(Parser)]
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Run(Run),
     Workloads(Workloads),
     Check(Check),
+    Gpus(Gpus),
     Completions(Completions),
 }
 
@@ -44,7 +46,7 @@ Exit status: 0 passed, 1 the program failed or its result is wrong, 2 bad usage 
 pub(crate) struct Run {
     /// Workload (see `strata workloads`) or launch file (`.toml`)
     pub(crate) what: String,
-    /// Size of a workload: tiny, small, medium, paper, or one of its instances (`f32-500K`) [default: small]
+    /// tiny, small, medium, paper, or an instance's label [default: small]
     #[arg(long)]
     pub(crate) size: Option<String>,
     /// Seed of the inputs [default: 1, or the launch file's]
@@ -94,6 +96,32 @@ pub(crate) struct Check {
     pub(crate) json: bool,
 }
 
+const GPUS_EXAMPLES: &str = "\
+Examples:
+  strata gpus                            the machines that are built in
+  strata gpus titan-v                    every value with its source
+  strata gpus my-gpu.toml --set l2.size=5MB
+  strata gpus v100 --toml > my-gpu.toml  one file with everything, to begin from
+
+docs/configuration.md is the reference.";
+
+/// List the GPUs, or show one: every value with its source
+#[derive(Args)]
+#[command(after_help = GPUS_EXAMPLES)]
+pub(crate) struct Gpus {
+    /// Preset, or path of a `.toml` file
+    pub(crate) name: Option<String>,
+    /// Override a value
+    #[arg(long, value_name = "KEY=VALUE", requires = "name")]
+    pub(crate) set: Vec<String>,
+    /// Print the GPU as one complete TOML file
+    #[arg(long, requires = "name", conflicts_with = "json")]
+    pub(crate) toml: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Print a completion script for a shell
 #[derive(Args)]
 #[command(after_help = "Example:\n  strata completions bash > ~/.local/share/bash-completion/completions/strata")]
@@ -108,7 +136,8 @@ impl Arguments {
         match &self.command {
             Command::Run(Run { json, .. })
             | Command::Workloads(Workloads { json, .. })
-            | Command::Check(Check { json, .. }) => *json,
+            | Command::Check(Check { json, .. })
+            | Command::Gpus(Gpus { json, .. }) => *json,
             Command::Completions(_) => false,
         }
     }

@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Command::Run(run) => commands::run::run(run),
         Command::Workloads(workloads) => commands::workloads::list(&workloads),
         Command::Check(check) => commands::check::check(&check),
+        Command::Gpus(gpus) => commands::gpus::show(&gpus),
         Command::Completions(completions) => commands::completions::print(&completions),
     };
     match done {

@@ -2,6 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use strata_lab::Monitor;
@@ -20,7 +21,9 @@ pub(crate) fn show(bar: &ProgressBar, name: &str, monitor: &Arc<Monitor>) {
             let _ = out.write_str(&state(&monitor));
         });
     bar.set_style(style);
-    bar.set_message(name.to_owned());
+    // The line must fit a terminal of 80 columns: of a path, the name alone.
+    let name = Path::new(name).file_name().unwrap_or_default();
+    bar.set_message(name.to_string_lossy().into_owned());
     bar.enable_steady_tick(TICK);
 }
 
@@ -30,18 +33,15 @@ fn state(monitor: &Monitor) -> String {
     if seconds == 0.0 {
         return "preparing inputs".to_owned();
     }
-    let speed = format!(
-        "{} instructions, {} per second",
-        short(monitor.thread_instructions() as f64),
-        short(monitor.thread_instructions() as f64 / seconds.max(1e-3))
-    );
+    let rate = short(monitor.thread_instructions() as f64 / seconds.max(1e-3));
+    let speed = format!("{rate} instructions per second");
     let Some((expected, share)) = monitor.expected_launches().zip(monitor.share()) else {
         // The program does not know when it will be done.
         let running = format!("{:.0} % of launch {}", monitor.running_share() * 100.0, grouped(launches + 1));
         return format!("{running}, {speed}");
     };
     if launches >= expected {
-        return format!("checking the result, {speed}");
+        return "checking the result".to_owned();
     }
     let left = monitor.remaining().map_or_else(String::new, |d| format!(", {} left", short_time(d)));
     format!("{:.0} %{left}, launch {} of {}, {speed}", share * 100.0, grouped(launches + 1), grouped(expected))

@@ -3,7 +3,9 @@
 use super::memory::synchronises;
 use arrayvec::ArrayVec;
 use strata_core::{Access, OpClass, OpInfo, Space};
-use strata_ptx::ast::{Function, Instruction, Module, Opcode as O, Operand, RegId, Special, StateSpace, Symbol, Type, Word};
+use strata_ptx::ast::{
+    Function, Instruction, Module, Opcode as O, Operand, RegId, Special, StateSpace, Symbol, Type, Word,
+};
 
 /// The static facts of an instruction.
 pub(super) fn info(function: &Function, i: &Instruction, line: u32) -> OpInfo {
@@ -101,11 +103,7 @@ fn class(i: &Instruction) -> OpClass {
 /// Why the order in which CTAs run could be seen through this instruction, if it could.
 ///
 /// `reads` tells whether the function ever reads a register: compilers write `atom` where `red` would do.
-pub(super) fn order_matters(
-    module: &Module,
-    i: &Instruction,
-    reads: impl Fn(RegId) -> bool,
-) -> Option<&'static str> {
+pub(super) fn order_matters(module: &Module, i: &Instruction, reads: impl Fn(RegId) -> bool) -> Option<&'static str> {
     let shared = i.space() == Some(StateSpace::Shared);
     match i.op {
         O::Atom | O::Red if !shared => {

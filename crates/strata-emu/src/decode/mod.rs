@@ -32,7 +32,9 @@ use arrayvec::ArrayVec;
 use frame::Frame;
 use rustc_hash::FxHashMap;
 use strata_core::{LaneMask, OpClass};
-use strata_ptx::analysis::{CallsEndBlocks, Cfg, DominatorTree, Liveness, Packing, Reconvergence, RegisterSet, SlotRef};
+use strata_ptx::analysis::{
+    CallsEndBlocks, Cfg, DominatorTree, Liveness, Packing, Reconvergence, RegisterSet, SlotRef,
+};
 use strata_ptx::ast::{
     Function, Guard, Immediate, Instruction, LabelId, List, Opcode, Operand, RegId, StateSpace, Symbol, Type, Word,
 };

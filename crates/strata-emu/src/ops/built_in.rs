@@ -6,7 +6,8 @@ use crate::exec::{Exec, Flow, Inst, Slot};
 use crate::fault::Cause;
 use crate::lanes::{read_lanes, write_lanes};
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW};
-use crate::ops::memory::{local_address, window};
+use crate::ops::local::local_address;
+use crate::ops::memory::window;
 use std::fmt::Write;
 use strata_core::{Addr, Bytes, LANES, LaneMask, Space};
 

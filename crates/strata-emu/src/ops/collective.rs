@@ -160,7 +160,8 @@ pub(crate) const CONTROL_BITS: u32 = 32;
 
 /// `shfl.sync`: `d|p = a` of another lane chosen by `b` and `c`; `q` is 1 if the predicate is wanted.
 unsafe fn finish_shuffle(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    // SAFETY (all): passed on. One loop per mode: what a lane does must not depend on anything but its operands.
+    // One loop per mode, so that nothing but a lane's operands decides what it does.
+    // SAFETY: passed on to the caller of an `OpFn`.
     unsafe {
         match i.imm >> CONTROL_BITS {
             UP => shuffle_by::<UP>(x, i, m),
@@ -321,10 +322,9 @@ pub(crate) fn election() -> Collective {
     collective!(gather_nothing, finish_election)
 }
 
-/// `activemask`.
+/// `activemask`: the lanes that are active and whose guard holds.
 pub(crate) unsafe fn active_mask(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let active = x.active;
     // SAFETY: decoding gave a 32-bit destination.
-    unsafe { write_lanes::<u32>(x, i.d, m, |_| active) };
+    unsafe { write_lanes::<u32>(x, i.d, m, |_| m) };
     Flow::Next
 }

@@ -1,13 +1,15 @@
 //! Loads and stores.
 //!
-//! Most warps touch either 32 neighbouring elements or one and the same: both are recognised from the addresses with a few
-//! vector instructions and served by one copy. Everything else goes lane by lane. Bounds are checked against the
+//! Warps whose lanes are neighbours or agree (see [`super::pattern`]) are served by one copy. Everything else goes lane by
+//! lane. Bounds are checked against the
 //! allocation that the same static instruction touched last; only when that fails is the allocation table asked.
 //!
 //! Operands: `a` address, `imm` offset, `q` elements of the vector, `aux` index of the touched range, the data in
 //! `d, b, c, e`; `p` is 1 for an address relative to the frame, `r` is 1 for an access that synchronises.
 
-use crate::exec::{Exec, Flow, Inst, Slot, UNIT_BYTES};
+use super::local::{Widen, in_frame, local_access};
+use super::pattern::{Pattern, masked_pattern, pattern};
+use crate::exec::{Exec, Flow, Inst, Slot};
 use crate::fault::Cause;
 use crate::lanes::{CHUNK, Lane, Stored, chunk_mask, read_lanes, write_lanes};
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
@@ -74,197 +76,6 @@ pub(crate) unsafe fn addresses<const WIDE: bool>(x: &Exec<'_>, i: &Inst) -> [u64
 #[inline(always)]
 pub(crate) fn data_slot(i: &Inst, k: usize) -> Slot {
     [i.d, i.b, i.c, i.e][k]
-}
-
-/// How the lanes' addresses lie.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Pattern {
-    /// Lane `l` at `first + l * width`.
-    Sequence,
-    /// All lanes at one address.
-    Same,
-    /// Anything else.
-    Scattered,
-}
-
-/// Distance of each lane from the first in a sequence, by the logarithm of the width.
-const STEPS64: [[u64; LANES]; 6] = {
-    let mut steps = [[0; LANES]; 6];
-    let mut shift = 0;
-    while shift < 6 {
-        let mut lane = 0;
-        while lane < LANES {
-            steps[shift][lane] = (lane as u64) << shift;
-            lane += 1;
-        }
-        shift += 1;
-    }
-    steps
-};
-const STEPS32: [[u32; LANES]; 6] = {
-    let mut steps = [[0; LANES]; 6];
-    let mut shift = 0;
-    while shift < 6 {
-        let mut lane = 0;
-        while lane < LANES {
-            steps[shift][lane] = (lane as u32) << shift;
-            lane += 1;
-        }
-        shift += 1;
-    }
-    steps
-};
-
-/// The pattern of 32 base addresses in a slot (8 bytes each if `WIDE`, else 4), for accesses of `width` bytes.
-///
-/// This runs once per load and store. Left to itself the compiler shuffles lanes through general registers, so the
-/// vector version is written out; both give the same answer.
-#[inline(always)]
-pub(crate) unsafe fn pattern<const WIDE: bool, const VECTOR: bool>(slot: *const u8, width: u64) -> Pattern {
-    let shift = (width.trailing_zeros() as usize).min(STEPS64.len() - 1);
-    #[cfg(target_arch = "x86_64")]
-    if VECTOR {
-        // SAFETY: the slot holds 32 lanes; only code compiled for AVX2 passes `VECTOR`.
-        return unsafe {
-            if WIDE {
-                avx2::pattern64(slot.cast(), &STEPS64[shift])
-            } else {
-                avx2::pattern32(slot.cast(), &STEPS32[shift])
-            }
-        };
-    }
-    let (mut sequence, mut same) = (0, 0);
-    for lane in 0..LANES {
-        // SAFETY: the slot holds 32 lanes.
-        let distance = unsafe {
-            if WIDE {
-                let lanes = slot.cast::<u64>();
-                lanes.add(lane).read().wrapping_sub(lanes.read())
-            } else {
-                let lanes = slot.cast::<u32>();
-                u64::from(lanes.add(lane).read().wrapping_sub(lanes.read()))
-            }
-        };
-        sequence |= distance ^ STEPS64[shift][lane];
-        same |= distance;
-    }
-    match (sequence, same) {
-        (0, _) => Pattern::Sequence,
-        (_, 0) => Pattern::Same,
-        _ => Pattern::Scattered,
-    }
-}
-
-/// As [`pattern`] for the lanes of a mask; `first` is where lane 0 is in a sequence, even if it is not active.
-#[inline(always)]
-fn masked_pattern<const VECTOR: bool>(addr: &[u64; LANES], m: LaneMask, width: u64) -> (Pattern, u64) {
-    let shift = (width.trailing_zeros() as usize).min(STEPS64.len() - 1);
-    let lane = m.trailing_zeros() as usize;
-    let one = addr[lane];
-    let first = one.wrapping_sub(STEPS64[shift][lane]);
-    #[cfg(target_arch = "x86_64")]
-    if VECTOR {
-        // SAFETY: only code compiled for AVX2 passes `VECTOR`.
-        return (unsafe { avx2::masked_pattern(addr, m, first, one, &STEPS64[shift]) }, first);
-    }
-    let (mut sequence, mut same) = (0, 0);
-    for lane in (0..LANES).filter(|l| m >> l & 1 != 0) {
-        sequence |= addr[lane].wrapping_sub(first) ^ STEPS64[shift][lane];
-        same |= addr[lane] ^ one;
-    }
-    let pattern = match (sequence, same) {
-        (0, _) => Pattern::Sequence,
-        (_, 0) => Pattern::Same,
-        _ => Pattern::Scattered,
-    };
-    (pattern, first)
-}
-
-#[cfg(target_arch = "x86_64")]
-mod avx2 {
-    use super::{LANES, LaneMask, Pattern, chunk_mask};
-    use crate::lanes::CHUNK;
-    use std::arch::x86_64::{
-        __m256i, _mm_loadu_si128, _mm256_and_si256, _mm256_cvtepi32_epi64, _mm256_loadu_si256, _mm256_or_si256,
-        _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_sub_epi32, _mm256_sub_epi64,
-        _mm256_testz_si256, _mm256_xor_si256,
-    };
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn verdict(sequence: __m256i, same: __m256i) -> Pattern {
-        if _mm256_testz_si256(sequence, sequence) != 0 {
-            Pattern::Sequence
-        } else if _mm256_testz_si256(same, same) != 0 {
-            Pattern::Same
-        } else {
-            Pattern::Scattered
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn masked_pattern(
-        addr: &[u64; LANES],
-        m: LaneMask,
-        first: u64,
-        one: u64,
-        steps: &[u64; LANES],
-    ) -> Pattern {
-        let (first, one) = (_mm256_set1_epi64x(first as i64), _mm256_set1_epi64x(one as i64));
-        let (mut sequence, mut same) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-        for at in (0..LANES).step_by(4) {
-            // SAFETY: all three tables go on for four entries from `at`.
-            let (here, step, active) = unsafe {
-                (
-                    _mm256_loadu_si256(addr.as_ptr().add(at).cast()),
-                    _mm256_loadu_si256(steps.as_ptr().add(at).cast()),
-                    _mm_loadu_si128(chunk_mask(m, at / CHUNK).as_ptr().add(at % CHUNK).cast()),
-                )
-            };
-            let active = _mm256_cvtepi32_epi64(active);
-            let distance = _mm256_xor_si256(_mm256_sub_epi64(here, first), step);
-            sequence = _mm256_or_si256(sequence, _mm256_and_si256(distance, active));
-            same = _mm256_or_si256(same, _mm256_and_si256(_mm256_xor_si256(here, one), active));
-        }
-        verdict(sequence, same)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn pattern64(lanes: *const u64, steps: &[u64; LANES]) -> Pattern {
-        // SAFETY: 32 lanes are readable behind both pointers.
-        unsafe {
-            let first = _mm256_set1_epi64x(lanes.read() as i64);
-            let (mut sequence, mut same) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-            for at in (0..LANES).step_by(4) {
-                let here = _mm256_loadu_si256(lanes.add(at).cast());
-                let step = _mm256_loadu_si256(steps.as_ptr().add(at).cast());
-                let distance = _mm256_sub_epi64(here, first);
-                sequence = _mm256_or_si256(sequence, _mm256_xor_si256(distance, step));
-                same = _mm256_or_si256(same, distance);
-            }
-            verdict(sequence, same)
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn pattern32(lanes: *const u32, steps: &[u32; LANES]) -> Pattern {
-        // SAFETY: 32 lanes are readable behind both pointers.
-        unsafe {
-            let first = _mm256_set1_epi32(lanes.read() as i32);
-            let (mut sequence, mut same) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-            for at in (0..LANES).step_by(8) {
-                let here = _mm256_loadu_si256(lanes.add(at).cast());
-                let step = _mm256_loadu_si256(steps.as_ptr().add(at).cast());
-                let distance = _mm256_sub_epi32(here, first);
-                sequence = _mm256_or_si256(sequence, _mm256_xor_si256(distance, step));
-                same = _mm256_or_si256(same, distance);
-            }
-            verdict(sequence, same)
-        }
-    }
 }
 
 /// The address of lane 0, offset applied.
@@ -423,6 +234,7 @@ unsafe fn load_flat<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>
         return unsafe { load_few::<SPACE, E, D>(x, i, m, &addr) };
     }
     if m != LaneMask::MAX {
+        // SAFETY: passed on to the caller of an `OpFn`.
         if elements == 1 && unsafe { load_partial::<SPACE, VECTOR, E, D>(x, i, m, &addr) } {
             return Flow::Next;
         }
@@ -590,14 +402,18 @@ unsafe fn store_flat<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane
         x.bytes_written += width * u64::from(m.count_ones());
     }
     report(x, space_of(SPACE), m, &addr);
-    // SAFETY (both calls): passed on to the caller of an `OpFn`.
     if m == LaneMask::MAX {
         if let Some(base) = origin_of_all::<SPACE>(x, i, &addr, width) {
+            // SAFETY: every address was just checked.
             unsafe { store_checked::<E, D>(x, i, &addr, base) };
             return Flow::Next;
         }
-    } else if elements == 1 && unsafe { store_run::<SPACE, VECTOR, E, D>(x, i, m, &addr) } {
-        return Flow::Next;
+    } else if elements == 1 {
+        // SAFETY: passed on to the caller of an `OpFn`.
+        let stored = unsafe { store_run::<SPACE, VECTOR, E, D>(x, i, m, &addr) };
+        if stored {
+            return Flow::Next;
+        }
     }
     let mut rest = m;
     while rest != 0 {
@@ -663,129 +479,6 @@ unsafe fn store_run<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>
     }
     true
 }
-
-/// The device address of a byte of a lane's local memory: one word of 32 lanes to a line.
-#[inline(always)]
-pub(crate) fn local_address(x: &Exec<'_>, lane: usize, offset: u64) -> u64 {
-    // The offset of an inactive lane can be anything.
-    x.local.wrapping_add((offset / 4).wrapping_mul(UNIT_BYTES as u64)) + lane as u64 * 4 + offset % 4
-}
-
-/// Moves `bytes` between a lane's local memory and `word`, a little-endian value. `None` if out of bounds.
-#[inline(always)]
-unsafe fn local_move(x: &Exec<'_>, lane: usize, offset: u64, bytes: usize, word: &mut u64, write: bool) {
-    let at = |o: u64| x.origin.wrapping_add(local_address(x, lane, o) as usize);
-    // SAFETY: the caller checked the offset against the lane's local memory, which lies in the reservation.
-    unsafe {
-        match (bytes, write) {
-            (1, false) => *word = u64::from(at(offset).read()),
-            (1, true) => at(offset).write(*word as u8),
-            (2, false) => *word = u64::from(at(offset).cast::<u16>().read_unaligned()),
-            (2, true) => at(offset).cast::<u16>().write_unaligned(*word as u16),
-            (4, false) => *word = u64::from(at(offset).cast::<u32>().read_unaligned()),
-            (4, true) => at(offset).cast::<u32>().write_unaligned(*word as u32),
-            (_, false) => {
-                let low = u64::from(at(offset).cast::<u32>().read_unaligned());
-                let high = u64::from(at(offset + 4).cast::<u32>().read_unaligned());
-                *word = low | high << 32;
-            }
-            (_, true) => {
-                at(offset).cast::<u32>().write_unaligned(*word as u32);
-                at(offset + 4).cast::<u32>().write_unaligned((*word >> 32) as u32);
-            }
-        }
-    }
-}
-
-/// Checks one lane's local access.
-#[inline(always)]
-pub(crate) fn local_check(x: &mut Exec<'_>, lane: usize, offset: u64, width: u64) -> Result<(), Flow> {
-    let (lane, address, width32) = (lane as u32, Addr(offset), width as u32);
-    if offset >= x.local_bytes || x.local_bytes - offset < width {
-        let nearest = format!("; the thread has {} bytes of local memory", x.local_bytes);
-        return Err(x.fail(Cause::OutOfBounds { lane, space: Space::Local, address, width: width32, nearest }));
-    }
-    if !aligned(offset, width) {
-        return Err(x.fail(Cause::Misaligned { lane, space: Space::Local, address, width: width32 }));
-    }
-    Ok(())
-}
-
-/// Offsets of a variable named in the instruction (`p` is 1) are relative to the frame; register contents are not.
-#[inline(always)]
-fn in_frame(x: &Exec<'_>, i: &Inst, offsets: [u64; LANES]) -> [u64; LANES] {
-    let base = u64::from(i.p) * x.local_frame;
-    offsets.map(|o| o.wrapping_add(base))
-}
-
-/// Loads from, or stores to, local memory; `offsets` are offsets in each lane's local memory.
-#[inline(always)]
-unsafe fn local_access<E: Element<D>, D: Lane, const STORE: bool>(
-    x: &mut Exec<'_>,
-    i: &Inst,
-    m: LaneMask,
-    offsets: &[u64; LANES],
-) -> Flow
-where
-    u64: Widen<E>,
-{
-    let elements = usize::from(i.q);
-    let size = size_of::<E>();
-    let width = (size * elements) as u64;
-    let bytes = width * u64::from(m.count_ones());
-    if STORE {
-        x.bytes_written += bytes;
-    } else {
-        x.bytes_read += bytes;
-    }
-    if x.sink.is_some() {
-        let physical = std::array::from_fn(|l| local_address(x, l, offsets[l]));
-        report(x, Space::Local, m, &physical);
-    }
-    let mut rest = m;
-    while rest != 0 {
-        let lane = rest.trailing_zeros() as usize;
-        rest &= rest - 1;
-        if let Err(flow) = local_check(x, lane, offsets[lane], width) {
-            return flow;
-        }
-        for k in 0..elements {
-            let offset = offsets[lane] + (k * size) as u64;
-            // SAFETY: the access was just checked; the slot has 32 lanes of `D`.
-            unsafe {
-                if STORE {
-                    let value = D::load(x.read_slot(data_slot(i, k)).cast::<D::Stored>().add(lane).read());
-                    let mut word = <u64 as Widen<E>>::widen(E::truncate(value));
-                    local_move(x, lane, offset, size, &mut word, true);
-                } else {
-                    let mut word = 0;
-                    local_move(x, lane, offset, size, &mut word, false);
-                    let value: D = <u64 as Widen<E>>::narrow(word).extend();
-                    x.write_slot(data_slot(i, k)).cast::<D::Stored>().add(lane).write(value.store());
-                }
-            }
-        }
-    }
-    Flow::Next
-}
-
-/// A memory element as the low bits of a word.
-pub(crate) trait Widen<E> {
-    fn widen(e: E) -> u64;
-    fn narrow(word: u64) -> E;
-}
-
-macro_rules! widen {
-    ($($ty:ty),*) => { $(impl Widen<$ty> for u64 {
-        #[inline(always)]
-        #[allow(clippy::unnecessary_cast, reason = "one of the types is u64")]
-        fn widen(e: $ty) -> u64 { e as u64 }
-        #[inline(always)]
-        #[allow(clippy::unnecessary_cast, reason = "one of the types is u64")]
-        fn narrow(word: u64) -> $ty { word as $ty }
-    })* };
-}
-widen!(u8, i8, u16, i16, u32, i32, u64);
 
 /// Which memory the generic addresses of the active lanes are in; `None` if they differ.
 #[inline(always)]

@@ -4,6 +4,8 @@ pub(crate) mod atomic;
 pub(crate) mod built_in;
 pub(crate) mod collective;
 pub(crate) mod frame;
+pub(crate) mod local;
 pub(crate) mod memory;
 pub(crate) mod moves;
+mod pattern;
 pub(crate) mod special;

@@ -87,7 +87,7 @@ fn module_variables_hold_their_initial_values() {
     };
     assert_eq!(m.read::<i32>(out, 40), (0..40).map(expected).collect::<Vec<_>>());
     assert_eq!(m.read::<i32>(m.symbol("counter"), 1), [42], "managed memory");
-    assert!(m.symbol("counter").0 % strata_emu::MANAGED_ALIGN == 0);
+    assert!(m.symbol("counter").0.is_multiple_of(strata_emu::MANAGED_ALIGN));
 }
 
 #[test]

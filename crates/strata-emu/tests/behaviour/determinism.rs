@@ -34,6 +34,19 @@ fn the_first_fault_of_the_grid_is_told() {
     assert!(said.ends_with("kernel `k`, block (3,0,0), thread (0,0,0)"), "{said}");
 }
 
+#[test]
+fn an_instruction_limit_strikes_at_the_same_place() {
+    let text = kernel(
+        "LOOP:\n    add.u32 %r1, %r1, 1; mov.u32 %r2, %ctaid.x; setp.lt.u32 %p0, %r1, %r2;\n    @%p0 bra LOOP;\n    ret;",
+    );
+    let told = [1, 2, 3].map(|threads| {
+        let mut m = Machine::new(&text);
+        (m.options.threads, m.options.instruction_limit) = (threads, Some(5000));
+        m.fail("k", 1000, 32, args![0u64, 0u64, 0u32])
+    });
+    assert!(told[0] == told[1] && told[1] == told[2], "{told:?}");
+}
+
 /// Two threads refuse the instruction with this reason.
 #[track_caller]
 fn refused(before: &str, instruction: &str, reason: &str) {
@@ -41,9 +54,8 @@ fn refused(before: &str, instruction: &str, reason: &str) {
     m.options.threads = 2;
     let said = m.fail("k", 2, 32, args![0u64, 0u64, 0u32]);
     let line = 10 + before.lines().count().saturating_sub(1);
-    let expected = format!(
-        "launch of `k`: the order of blocks can be observed ({reason}, line {line}); run it with --threads 1"
-    );
+    let expected =
+        format!("launch of `k`: the order of blocks can be observed ({reason}, line {line}); run it with --threads 1");
     assert_eq!(said, expected, "{instruction}");
 }
 
@@ -71,11 +83,7 @@ fn threads_are_refused_where_the_order_of_blocks_shows() {
         refused("", instruction, reason);
     }
     let printf = ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);";
-    refused(
-        printf,
-        ".param .b32 r; .param .b64 f; .param .b64 x; call.uni (r), vprintf, (f, x);",
-        "device `printf`",
-    );
+    refused(printf, ".param .b32 r; .param .b64 f; .param .b64 x; call.uni (r), vprintf, (f, x);", "device `printf`");
     let malloc = ".extern .func (.param .b64 r) malloc(.param .b64 size);";
     refused(malloc, ".param .b64 r; .param .b64 size; call.uni (r), malloc, (size);", "device `malloc` and `free`");
     let free = ".extern .func free(.param .b64 p);";

@@ -235,9 +235,9 @@ fn compiled_calls() {
 
     let out = m.buffer("out", &[0i32; 40]);
     m.run("function_pointers", 1, 40, args![out]);
-    let (global, constant): ([fn(i32) -> i32; 3], [fn(i32) -> i32; 2]) =
-        ([|i| i + 5, |i| i - 5, |i| i * 5], [|i| i * 7, |i| i + 7]);
-    let both = |i: i32| global[i as usize % 3](i) * 1000 + constant[i as usize % 2](i);
+    let global = |i: i32| [i + 5, i - 5, i * 5][i as usize % 3];
+    let constant = |i: i32| [i * 7, i + 7][i as usize % 2];
+    let both = |i: i32| global(i) * 1000 + constant(i);
     assert_eq!(m.read::<i32>(out, 40), (0..40).map(both).collect::<Vec<_>>());
 
     let out = m.buffer("out", &[0i32; 33]);

@@ -29,10 +29,7 @@ impl Said {
 #[test]
 fn out_of_bounds() {
     let mut said = Said::default();
-    said.push(told(
-        &kernel("    st.global.u32 [%rd3], %r0;\n    ret;"),
-        64,
-    ));
+    said.push(told(&kernel("    st.global.u32 [%rd3], %r0;\n    ret;"), 64));
     insta::assert_snapshot!(said.text());
 }
 
@@ -53,9 +50,7 @@ fn shared_and_local_memory_have_ends() {
         ".shared .align 4 .b32 tile[32];",
         "    mov.u32 %r1, tile; shl.b32 %r2, %r0, 3; add.u32 %r1, %r1, %r2;\n    st.shared.u32 [%r1], 1;\n    ret;",
     );
-    said.push(told(
-        &shared,
-        (32, 4)));
+    said.push(told(&shared, (32, 4)));
     let local = kernel(
         "    .local .align 4 .b32 own[4];\n    mov.u64 %rd5, own; shl.b32 %r2, %r0, 2; cvt.u64.u32 %rd6, %r2;
     add.s64 %rd5, %rd5, %rd6;\n    st.local.u32 [%rd5], 1;\n    ret;",
@@ -70,7 +65,8 @@ fn misaligned() {
     said.push(told(&kernel("    st.global.u32 [%rd3+2], %r0;\n    ret;"), 8));
     said.push(told(
         &kernel_with(".shared .align 8 .b32 tile[32];", "    ld.shared.v2.u32 {%r1, %r2}, [tile+12];\n    ret;"),
-        8));
+        8,
+    ));
     insta::assert_snapshot!(said.text());
 }
 
@@ -128,12 +124,8 @@ fn endless_loops_meet_the_limit() {
 fn traps_and_wrong_targets() {
     let mut said = Said::default();
     said.push(told(&kernel("    setp.eq.u32 %p0, %r0, 5;\n    @%p0 trap;\n    ret;"), 32));
-    said.push(told(
-        &kernel("T: .branchtargets L0, L1;\n    brx.idx %r0, T;\nL0:\n    ret;\nL1:\n    ret;"),
-        32));
-    said.push(told(
-        &kernel("P: .callprototype _ ();\n    mov.u64 %rd5, 64;\n    call %rd5, (), P;\n    ret;"),
-        32));
+    said.push(told(&kernel("T: .branchtargets L0, L1;\n    brx.idx %r0, T;\nL0:\n    ret;\nL1:\n    ret;"), 32));
+    said.push(told(&kernel("P: .callprototype _ ();\n    mov.u64 %rd5, 64;\n    call %rd5, (), P;\n    ret;"), 32));
     insta::assert_snapshot!(said.text());
 }
 
@@ -161,7 +153,8 @@ fn recursion_without_local_memory_ends_too() {
     ld.param.u32 %r1, [in]; st.param.b32 [arg], %r1;\n    call.uni deep, (arg);\n    ret;\n}";
     said.push(told(
         &kernel_with(before, "    .param .b32 arg; st.param.b32 [arg], 0;\n    call.uni deep, (arg);\n    ret;"),
-        32));
+        32,
+    ));
     insta::assert_snapshot!(said.text());
 }
 
@@ -171,7 +164,8 @@ fn double_free() {
     let before = ".extern .func free(.param .b64 p);";
     said.push(told(
         &kernel_with(before, "    .param .b64 arg; st.param.b64 [arg], %rd4;\n    call.uni free, (arg);\n    ret;"),
-        32));
+        32,
+    ));
     insta::assert_snapshot!(said.text());
 }
 
@@ -217,7 +211,8 @@ fn blocks_of_another_shape_than_the_kernel_demands() {
     };
     said.push(Machine::new(&text(".reqntid 32, 2")).fail("k", 1, 64, args![]));
     said.push(Machine::new(&text(".maxntid 64")).fail("k", 1, 96, args![]));
-    let huge = kernel("    .local .align 4 .b8 own[8000000];\n    mov.u64 %rd5, own; st.local.u8 [%rd5], %r0;\n    ret;");
+    let huge =
+        kernel("    .local .align 4 .b8 own[8000000];\n    mov.u64 %rd5, own; st.local.u8 [%rd5], %r0;\n    ret;");
     let mut m = Machine::new(&huge);
     said.push(m.fail("k", 1, 64, args![0u64, 0u64, 0u32]));
     insta::assert_snapshot!(said.text());

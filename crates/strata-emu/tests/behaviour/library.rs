@@ -128,14 +128,8 @@ fn ln_gamma(x: f64) -> f64 {
         shift += z.ln();
         z += 1.0;
     }
-    let series =
-        1.0 / (12.0 * z) - 1.0 / (360.0 * z.powi(3)) + 1.0 / (1260.0 * z.powi(5)) - 1.0 / (1680.0 * z.powi(7));
+    let series = 1.0 / (12.0 * z) - 1.0 / (360.0 * z.powi(3)) + 1.0 / (1260.0 * z.powi(5)) - 1.0 / (1680.0 * z.powi(7));
     (z - 0.5) * z.ln() - z + (2.0 * std::f64::consts::PI).ln() / 2.0 + series - shift
-}
-
-#[track_caller]
-fn close(got: f64, want: f64, relative: f64, what: &str) {
-    assert!((got - want).abs() <= relative * want.abs().max(relative), "{what}: {got}, not {want}");
 }
 
 #[test]
@@ -146,10 +140,11 @@ fn double_precision_functions() {
     m.run("doubles", 1, 64, args![data, out]);
     for (got, v) in m.read::<f64>(out, 8 * 64).chunks(8).zip(input) {
         let a = v.abs();
-        let want =
-            [v.sin(), v.exp(), a.powf(1.7), erf(v), ln_gamma(a + 0.5), v.cbrt(), v.atan2(2.0), a.ln_1p()];
+        let want = [v.sin(), v.exp(), a.powf(1.7), erf(v), ln_gamma(a + 0.5), v.cbrt(), v.atan2(2.0), a.ln_1p()];
         for (k, (&got, want)) in got.iter().zip(want).enumerate() {
-            close(got, want, 4e-14, &format!("function {k} of {v}"));
+            // The reference of the gamma function subtracts numbers much larger than its result.
+            let tolerance = if k == 4 { 1e-13 } else { 4e-14 * want.abs() };
+            assert!((got - want).abs() <= tolerance, "function {k} of {v}: {got}, not {want}");
         }
     }
 }
@@ -174,7 +169,8 @@ fn single_precision_functions() {
             a.ln(),
         ];
         for (k, (&got, want)) in got.iter().zip(want).enumerate() {
-            close(f64::from(got), want, 4e-7, &format!("function {k} of {v}"));
+            let error = (f64::from(got) - want).abs();
+            assert!(error <= 4e-7 * want.abs().max(4e-7), "function {k} of {v}: {got}, not {want}");
         }
         assert_eq!((got[4], got[5], got[6]), (v / 3.7, v.abs().sqrt(), v % 0.3), "exact operations of {v}");
     }

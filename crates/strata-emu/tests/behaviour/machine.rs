@@ -148,10 +148,8 @@ impl Machine {
         packed.truncate(packed.len() * args.len() / params.len().max(1));
         let config = LaunchConfig { grid: grid.into(), block: block.into(), params: packed, ..self.options.clone() };
         let number = self.launches;
-        let [vector, plain] = self
-            .sides
-            .each_mut()
-            .map(|s| s.program.launch(kernel, &config, &mut s.memory, number, &s.output, &|_| {}));
+        let [vector, plain] =
+            self.sides.each_mut().map(|s| s.program.launch(kernel, &config, &mut s.memory, number, &s.output, &|_| {}));
         match (&vector, &plain) {
             (Ok(a), Ok(b)) => assert_eq!(a, b, "counts with and without vector units"),
             (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string(), "messages with and without vector units"),
@@ -163,15 +161,11 @@ impl Machine {
 
     /// Launches a kernel that must come to its end.
     #[track_caller]
-    pub(crate) fn run(
-        &mut self,
-        kernel: &str,
-        grid: impl Into<Dim3>,
-        block: impl Into<Dim3>,
-        args: &[Arg],
-    ) -> Counts {
-        // A program that hangs fails instead.
-        self.options.instruction_limit.get_or_insert(50_000_000);
+    pub(crate) fn run(&mut self, kernel: &str, grid: impl Into<Dim3>, block: impl Into<Dim3>, args: &[Arg]) -> Counts {
+        // A program that hangs fails instead; a limit would keep host threads from being used.
+        if self.options.threads == 1 {
+            self.options.instruction_limit.get_or_insert(50_000_000);
+        }
         match self.launch(kernel, grid, block, args) {
             Ok(counts) => counts,
             Err(e) => panic!("{e}"),
@@ -180,13 +174,7 @@ impl Machine {
 
     /// Launches a kernel that must fail, and gives the message.
     #[track_caller]
-    pub(crate) fn fail(
-        &mut self,
-        kernel: &str,
-        grid: impl Into<Dim3>,
-        block: impl Into<Dim3>,
-        args: &[Arg],
-    ) -> String {
+    pub(crate) fn fail(&mut self, kernel: &str, grid: impl Into<Dim3>, block: impl Into<Dim3>, args: &[Arg]) -> String {
         match self.launch(kernel, grid, block, args) {
             Ok(_) => panic!("`{kernel}` should have failed"),
             Err(e) => e.to_string(),

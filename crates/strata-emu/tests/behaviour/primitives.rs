@@ -40,10 +40,8 @@ fn block_scan_and_reduction() {
     let (data, scanned) = (m.buffer("in", &input), m.buffer("scanned", &[0i32; 384]));
     let (total, largest) = (m.buffer("total", &[0i32; 3]), m.buffer("largest", &[0i32; 3]));
     m.run("scan_and_reduce", 3, 128, args![data, scanned, total, largest]);
-    let before: Vec<i32> = input
-        .chunks(128)
-        .flat_map(|c| c.iter().scan(0, |sum, v| Some(std::mem::replace(sum, *sum + v))))
-        .collect();
+    let before: Vec<i32> =
+        input.chunks(128).flat_map(|c| c.iter().scan(0, |sum, v| Some(std::mem::replace(sum, *sum + v)))).collect();
     assert_eq!(m.read::<i32>(scanned, 384), before);
     assert_eq!(m.read::<i32>(total, 3), input.chunks(128).map(|c| c.iter().sum()).collect::<Vec<i32>>());
     assert_eq!(m.read::<i32>(largest, 3), input.chunks(128).map(|c| *c.iter().max().unwrap()).collect::<Vec<_>>());
@@ -85,7 +83,9 @@ fn histogram_of_bytes() {
     let (data, bins) = (m.buffer("in", &input), m.buffer("bins", &[0u32; 256]));
     m.run("histogram", 4, 96, args![data, bins, 5000]);
     let mut expected = vec![0u32; 256];
-    input.iter().for_each(|&b| expected[usize::from(b)] += 1);
+    for &b in &input {
+        expected[usize::from(b)] += 1;
+    }
     assert_eq!(m.read::<u32>(bins, 256), expected);
 }
 

@@ -141,3 +141,32 @@ LOOP:
     m.run("k", 3, 1, args![a, b, 0u32]);
     assert_eq!(m.read::<u32>(a, 3), [999, 1999, 2999]);
 }
+
+/// Lanes that were let go are one warp again behind the next barrier that all of them pass.
+#[test]
+fn barriers_reunite_what_waiting_has_parted() {
+    for barrier in ["bar.sync 0;", "bar.warp.sync 0xffffffff;"] {
+        let text = kernel(&format!(
+            "
+    setp.eq.u32 %p0, %r0, 0;
+    @!%p0 bra MEET;
+SPIN:
+    ld.volatile.global.u32 %r1, [%rd1];
+    setp.lt.u32 %p1, %r1, 31;
+    @%p1 bra SPIN;
+MEET:
+    red.global.add.u32 [%rd1], 1;
+    activemask.b32 %r2;
+    {barrier}
+    activemask.b32 %r3;
+    sub.u32 %r3, %r3, %r2;
+    st.global.u32 [%rd3], %r3;
+    ret;"
+        ));
+        let mut m = Machine::new(&text);
+        let (a, b) = (m.buffer("a", &[0u32; 32]), m.buffer("b", &[0u32]));
+        m.run("k", 1, 32, args![a, b, 0u32]);
+        let expected = |t: u32| if t == 0 { 0xffff_fffe } else { 1 };
+        assert_eq!(m.read::<u32>(a, 32), (0..32).map(expected).collect::<Vec<_>>(), "{barrier}");
+    }
+}

@@ -72,6 +72,6 @@ fn integer_divisions_by_zero_are_counted() {
     let a = m.buffer("a", &[0u32; 40]);
     let counts = m.run("k", 1, 40, args![a, a, 0u32]);
     assert_eq!(counts.divisions_by_zero, 20);
-    let expected = |t: u32| if t % 4 == 0 { u32::MAX } else { t / (t % 4) };
+    let expected = |t: u32| t.checked_div(t % 4).unwrap_or(u32::MAX);
     assert_eq!(m.read::<u32>(a, 40), (0..40).map(expected).collect::<Vec<_>>());
 }

@@ -10,8 +10,6 @@ pub const LAUNCHES: u32 = 100_000;
 pub const FILE_BYTES: u64 = 4 << 20;
 /// Buffers of one file.
 pub const BUFFERS: usize = 4096;
-/// Errors that are kept: looking for the nearest name of a million misspelt ones would take minutes.
-pub const ERRORS: usize = 1000;
 /// The largest PTX file that is read.
 pub const PTX_BYTES: u64 = 256 << 20;
 /// Seed of random contents if neither the file nor the request gives one.

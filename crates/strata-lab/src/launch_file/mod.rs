@@ -25,7 +25,6 @@ pub mod limits;
 mod npy;
 mod program;
 mod reader;
-pub mod size;
 #[cfg(test)]
 mod tests;
 

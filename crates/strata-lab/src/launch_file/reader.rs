@@ -1,6 +1,6 @@
 //! Launch file text to [`Program`]: pure, touches no file, and reports every error it can find.
 
-use super::fields::{Fields, Reader};
+use super::fields::Reader;
 use super::files::is_npy;
 use super::limits;
 use super::program::{Action, After, ArgValue, At, Buffer, Contents, LaunchStep, Program, SymbolValue};
@@ -8,6 +8,7 @@ use crate::diagnostics::Diagnostic;
 use crate::element::{Element, Number};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
+use strata_core::config::{self, Fields};
 use strata_core::{Bytes, Dim3};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -28,7 +29,7 @@ pub fn parse(text: &str) -> (Program, Vec<Diagnostic>) {
     if syntax.is_empty() {
         program = reader.program(&document);
     }
-    (program, reader.errors)
+    (program, reader.into_errors())
 }
 
 impl Reader {
@@ -189,7 +190,7 @@ impl Reader {
             }
             DeValue::Table(table) => table,
             other => {
-                let message = format!("a buffer is not filled with {}", Self::kind(other));
+                let message = format!("a buffer is not filled with {}", config::Reader::kind(other));
                 self.error(value.span(), message, Some(FORMS.into()));
                 return None;
             }
@@ -378,7 +379,11 @@ impl Reader {
             DeValue::Table(_) => self.typed_bytes(value, false).map(ArgValue::Bytes),
             other => {
                 let help = "name a buffer (\"a\"), or give a scalar its type: `{ i32 = 5 }`";
-                self.error(value.span(), format!("{} has no type of its own", Self::kind(other)), Some(help.into()));
+                self.error(
+                    value.span(),
+                    format!("{} has no type of its own", config::Reader::kind(other)),
+                    Some(help.into()),
+                );
                 None
             }
         }

@@ -205,7 +205,7 @@ fn deep_nesting_and_floods_end_quickly() {
     assert!(!errors.is_empty());
     let misspelt: Vec<_> = (0..200_000).map(|i| format!("ptxx{i} = 1")).collect();
     let (_, errors) = parse(&misspelt.join("\n"));
-    assert_eq!(errors.len(), super::limits::ERRORS);
+    assert_eq!(errors.len(), strata_core::config::MOST_ERRORS);
 }
 
 /// A sound file with any one character replaced, doubled or left out, or cut off anywhere, is read without a panic and

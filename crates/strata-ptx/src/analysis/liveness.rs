@@ -22,7 +22,7 @@
 //! Most registers live within one block. Only those read in a block that has not written them before get a column in the
 //! bit matrix of blocks, and only what is live on entry is stored: live on leaving is the union over the successors.
 
-use super::cfg::{BlockId, Cfg};
+use super::cfg::{BlockId, CallsEndBlocks, Cfg};
 use super::graph::{Adjacency, NONE};
 use crate::ast::{Function, Instruction, RegId};
 
@@ -91,6 +91,23 @@ pub struct Liveness {
     row: usize,
     /// What a caller reads after `ret`.
     returned: Vec<RegId>,
+}
+
+/// The most blocks times registers that live across them which a function may have: a matrix of 512 MiB. Compilers stay
+/// a hundred times below it, and a text of a few megabytes can ask for terabytes.
+const MOST_BITS: u64 = 1 << 32;
+
+/// The blocks of a function and the registers that live across them, if there are more of both than can be analysed.
+/// Linear in the function, and quick for all but the largest.
+pub(crate) fn too_large(function: &Function) -> Option<(usize, usize)> {
+    if (function.instructions.len() as u64 + 1).saturating_mul(function.registers.len() as u64) <= MOST_BITS {
+        return None;
+    }
+    let cfg = Cfg::build(function, CallsEndBlocks::Yes);
+    let returned: Vec<RegId> = function.return_registers.iter().copied().flatten().collect();
+    let (exposed, _) = summarise(function, &cfg, &returned);
+    let shared = (0..function.registers.len() as u32).filter(|&r| !exposed.of(r).is_empty()).count();
+    (cfg.blocks().len() as u64 * shared as u64 > MOST_BITS).then_some((cfg.blocks().len(), shared))
 }
 
 impl Liveness {
@@ -276,14 +293,14 @@ fn step_back(instruction: &Instruction, live: &mut RegisterSet, mut changed: imp
 struct Group {
     live: Vec<u64>,
     written: Vec<u64>,
-    /// Blocks whose predecessors have not heard of their last change, as bits.
-    changed: Vec<u64>,
+    /// Blocks whose predecessors have not heard of their last change.
+    changed: BlockSet,
 }
 
 impl Group {
     fn new(cfg: &Cfg) -> Self {
         let blocks = cfg.blocks().len();
-        Self { live: vec![0; blocks], written: vec![0; blocks], changed: vec![0; blocks.div_ceil(64)] }
+        Self { live: vec![0; blocks], written: vec![0; blocks], changed: BlockSet::new(blocks) }
     }
 
     /// Sets `live` to what is live on entry to each block: from the blocks that read backwards to those that write.
@@ -298,34 +315,58 @@ impl Group {
                 self.add(b, 1 << bit);
             }
         }
-        // Sweeps from the last block to the first, with the flow except at loops, until a sweep finds no change. A sweep
-        // steps over 64 unchanged blocks at a time.
-        let mut again = true;
-        while std::mem::take(&mut again) {
-            for word in (0..self.changed.len()).rev() {
-                while self.changed[word] != 0 {
-                    let bit = self.changed[word].ilog2();
-                    self.changed[word] &= !(1 << bit);
-                    let b = BlockId(word as u32 * 64 + bit);
-                    let live = self.live[b.index()];
-                    for &p in cfg.predecessors(b) {
-                        let added = self.add(p, live & !self.written[p.index()]);
-                        again |= added && p.index() / 64 > word;
-                    }
-                }
+        // Always the last block that has changed: against the flow, except at loops.
+        while let Some(b) = self.changed.take_last() {
+            let live = self.live[b.index()];
+            for &p in cfg.predecessors(b) {
+                self.add(p, live & !self.written[p.index()]);
             }
         }
     }
 
-    /// Adds registers to those live on entry to `b`; true if any is new.
-    fn add(&mut self, b: BlockId, bits: u64) -> bool {
+    /// Adds registers to those live on entry to `b`.
+    fn add(&mut self, b: BlockId, bits: u64) {
         let live = &mut self.live[b.index()];
-        let new = bits & !*live != 0;
-        if new {
+        if bits & !*live != 0 {
             *live |= bits;
-            self.changed[b.index() / 64] |= 1 << (b.0 % 64);
+            self.changed.insert(b);
         }
-        new
+    }
+}
+
+/// A set of blocks that gives its last one quickly: bits, and bits that say which words of bits are not zero.
+struct BlockSet {
+    blocks: Vec<u64>,
+    words: Vec<u64>,
+    /// No word of `words` from here on has a bit set.
+    end: usize,
+}
+
+impl BlockSet {
+    fn new(blocks: usize) -> Self {
+        let words = blocks.div_ceil(64);
+        Self { blocks: vec![0; words], words: vec![0; words.div_ceil(64)], end: 0 }
+    }
+
+    fn insert(&mut self, b: BlockId) {
+        let word = b.index() / 64;
+        self.blocks[word] |= 1 << (b.index() % 64);
+        self.words[word / 64] |= 1 << (word % 64);
+        self.end = self.end.max(word / 64 + 1);
+    }
+
+    fn take_last(&mut self) -> Option<BlockId> {
+        while self.end > 0 && self.words[self.end - 1] == 0 {
+            self.end -= 1;
+        }
+        let group = self.end.checked_sub(1)?;
+        let word = group * 64 + self.words[group].ilog2() as usize;
+        let bit = self.blocks[word].ilog2();
+        self.blocks[word] &= !(1 << bit);
+        if self.blocks[word] == 0 {
+            self.words[group] &= !(1 << (word % 64));
+        }
+        Some(BlockId(word as u32 * 64 + bit))
     }
 }
 
@@ -367,7 +408,6 @@ fn summarise(function: &Function, cfg: &Cfg, returned: &[RegId]) -> (Adjacency, 
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Body, any_function};
-    use super::super::{CallsEndBlocks, Cfg};
     use super::*;
     use crate::ast::Type;
     use proptest::prelude::*;
@@ -422,6 +462,19 @@ mod tests {
                 prop_assert!(liveness.live_in(b).eq(cursor.live().iter()));
             }
         }
+    }
+
+    #[test]
+    fn a_block_set_gives_the_last_block_first() {
+        let mut set = BlockSet::new(10_000);
+        let mut taken = Vec::new();
+        for b in [7, 9_999, 64, 63, 4096, 4095, 64] {
+            set.insert(BlockId(b));
+        }
+        taken.extend(set.take_last());
+        set.insert(BlockId(9_000));
+        taken.extend(std::iter::from_fn(|| set.take_last()));
+        assert_eq!(taken, [9_999, 9_000, 4096, 4095, 64, 63, 7].map(BlockId));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::module::state_space;
 use super::scope::{Body, Entity, Family};
 use super::{DEEPEST, Parser, Result};
+use crate::analysis::liveness::too_large;
 use crate::ast::{Function, Linkage, List, Operand, RegId, SourceLine, Span, StateSpace, Symbol, Type, Variable};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
@@ -209,6 +210,14 @@ impl<'a> Parser<'a> {
         }
         body.function.span = self.since(body.function.span);
         self.finish_labels(body);
+        if let Some((blocks, registers)) = too_large(&body.function) {
+            let message = format!(
+                "function `{}` is too large: {registers} registers live across {blocks} blocks",
+                body.function.name
+            );
+            let help = "split it: every analysis of what is live would need gigabytes".to_owned();
+            self.report(Diagnostic::error(message, open).with_help(help));
+        }
         Ok(())
     }
 

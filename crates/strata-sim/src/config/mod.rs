@@ -2,6 +2,32 @@
 //!
 //! A configuration is data: presets live in `gpus/*.toml`, each value with its source; overrides are `key=value`. Nothing in
 //! the simulator holds a number of its own that describes hardware.
+//!
+//! This file says what there is; beside it, `schema` says how each value is written and what it may be, `layers` and
+//! [`load`] turn files and overrides into a [`Gpu`], and `checks` refuses what does not fit together.
+//!
+//! ```
+//! use strata_sim::config::load;
+//! let gpu = load("titan-v", &["l2.size=6MB"]).expect("a preset");
+//! assert_eq!((gpu.config.sm.count, gpu.config.l2.ways), (80, 32));
+//! let errors = load("titan-v", &["l2.slises=12"]).expect_err("misspelt");
+//! assert!(errors.to_string().contains("did you mean `slices`?"));
+//! ```
+
+mod checks;
+mod isa;
+mod kinds;
+mod layers;
+mod load;
+mod presets;
+mod reference;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+pub use load::{ConfigError, FileErrors, Gpu, Parameter, load};
+pub use presets::{Preset, presets};
+pub use reference::{calibration, key_reference};
 
 use crate::time::Clock;
 use strata_core::Bytes;
@@ -31,6 +57,8 @@ pub struct GpuConfig {
     pub l2: L2Config,
     /// Device memory.
     pub dram: DramConfig,
+    /// Memory in stacks behind links of their own.
+    pub stacks: StackConfig,
     /// Kernel launches.
     pub launch: LaunchTiming,
     /// Host link.
@@ -68,6 +96,8 @@ pub enum SchedulerPolicy {
 pub struct SmConfig {
     /// How many.
     pub count: u32,
+    /// How many share one port of the crossbar.
+    pub per_port: u32,
     /// Resident threads.
     pub threads: u32,
     /// Resident warps.
@@ -95,7 +125,7 @@ pub struct SmConfig {
 pub struct OpTiming {
     /// Cycles until a dependent instruction can issue.
     pub latency: f64,
-    /// Cycles a warp instruction occupies its unit, per scheduler.
+    /// Cycles each of its machine instructions occupies its unit for a warp, per scheduler.
     pub interval: f64,
     /// Machine instructions issued for one PTX instruction; 0 means it is folded into another.
     pub issues: f64,
@@ -104,7 +134,7 @@ pub struct OpTiming {
 /// Instruction timing and the machine view of PTX.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IsaConfig {
-    /// Rows by pattern, first match wins: opcode with modifiers (`add.s64`, `mul.lo.s32`, `ld.param`), then class names.
+    /// Rows by pattern, most specific first: opcode with modifiers (`add.s64`, `mul.lo.s32`, `ld.param`), then class names.
     pub rows: Vec<(String, OpTiming)>,
     /// Instructions ahead of the oldest unissued one that a load may be hoisted over.
     pub hoist_window: u32,
@@ -112,6 +142,8 @@ pub struct IsaConfig {
     pub hoist_registers: u32,
     /// Extra cycles until a branch's target issues.
     pub branch_cycles: u32,
+    /// Shared-memory loads from one base register at consecutive offsets are one machine instruction up to this many bytes.
+    pub shared_merge: Bytes,
 }
 
 /// What a cache does with a write.
@@ -125,6 +157,7 @@ pub enum WritePolicy {
 
 /// The first-level data cache.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::struct_excessive_bools, reason = "independent properties of a cache, not states of a machine")]
 pub struct L1Config {
     /// Capacity.
     pub size: Bytes,
@@ -157,6 +190,8 @@ pub struct L1Config {
 pub struct SharedConfig {
     /// Per SM.
     pub size: Bytes,
+    /// What resident CTAs have of it is taken from the L1's capacity.
+    pub from_l1: bool,
     /// The most a CTA can have.
     pub per_cta: Bytes,
     /// Allocation granularity.
@@ -257,24 +292,44 @@ pub struct DramConfig {
 
 /// DRAM timing gates, command-clock cycles (names as in data sheets).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the data sheets; see docs/calibration.md")]
 pub struct DramTiming {
+    /// Column command to column command, other bank group (`tCCD_S`).
     pub ccd: u32,
+    /// Column command to column command, same bank group (`tCCD_L`); 0 means as `ccd`.
     pub ccdl: u32,
+    /// Activate to activate, different banks (tRRD).
     pub rrd: u32,
+    /// Activate to column command (tRCD).
     pub rcd: u32,
+    /// Activate to precharge (tRAS).
     pub ras: u32,
+    /// Precharge to activate (tRP).
     pub rp: u32,
+    /// Activate to activate, same bank (tRC).
     pub rc: u32,
+    /// Read command to its first data (CL).
     pub cl: u32,
+    /// Write command to its first data (WL).
     pub wl: u32,
+    /// Last written data to precharge (tWR).
     pub wr: u32,
+    /// Last written data to read command (tCDLR, also tWTR).
     pub cdlr: u32,
+    /// Read command to precharge (tRTP, same bank group).
     pub rtpl: u32,
     /// Refresh interval; 0 turns refresh off.
     pub refi: u32,
     /// Refresh duration.
     pub rfc: u32,
+}
+
+/// Memory in stacks: the channels are dealt to the stacks evenly, and each stack has a link to the GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackConfig {
+    /// How many; 0 means that channels sit at their L2 slices, with no link between.
+    pub count: u32,
+    /// The link of one stack.
+    pub link: LinkConfig,
 }
 
 /// Kernel launches.
@@ -327,6 +382,8 @@ pub struct EnergyConfig {
     pub dram_io_pj_per_bit: f64,
     /// Picojoules per bit on a link.
     pub link_pj_per_bit: f64,
+    /// Picojoules per bit that a link could have carried and did not.
+    pub link_idle_pj_per_bit: f64,
     /// Picojoules per access of an L2 sector.
     pub l2_access_pj: f64,
     /// Picojoules per warp instruction.

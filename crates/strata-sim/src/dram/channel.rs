@@ -58,6 +58,12 @@ impl Pick {
         self.key as usize % MAX_BANKS
     }
 
+    /// The packed candidate, whose waiting cycles count from `floor`.
+    #[inline]
+    fn unpack(floor: u64, packed: u64) -> Self {
+        Self { at: floor + (packed >> AGE_BITS), key: packed & ((1 << AGE_BITS) - 1), stale: false }
+    }
+
     /// A candidate has come or become better.
     #[inline]
     fn offer(&mut self, at: u64, key: u64) {
@@ -93,6 +99,8 @@ pub struct Channel<L = ()> {
     banks: usize,
     /// Banks of a group, as a power of two.
     group_shift: u32,
+    /// The banks of the first group, as a set.
+    first_group: u64,
 
     /// All cycles before this one are settled.
     clock: u64,
@@ -118,14 +126,19 @@ pub struct Channel<L = ()> {
 
     /// Banks with an open row.
     open: u64,
-    /// Banks that wait for a column command.
+    /// Banks whose row may have been opened too recently for a column command.
+    opening: u64,
+    /// Bank groups, as a set, that may have been used too recently.
+    cooling: u64,
+    /// Banks that wait for a column command, a precharge, an activate; no bank waits for two of them.
     column_banks: u64,
-    /// Banks that wait for a row command.
-    row_banks: u64,
+    precharge_banks: u64,
+    activate_banks: u64,
     /// Age and bank of the candidate of each bank.
     key: [u64; MAX_BANKS],
     column: Pick,
-    row: Pick,
+    precharge: Pick,
+    activate: Pick,
 
     /// The kind that is being served.
     kind: usize,
@@ -149,12 +162,14 @@ impl<L: CommandLog> Channel<L> {
     /// A channel whose commands are heard by `log`.
     pub fn with_log(config: &DramConfig, log: L) -> Result<Self, DramError> {
         let gates = Gates::new(config)?;
+        let per_group = config.banks / config.bank_groups;
         Ok(Self {
             queue: config.queue,
             write_high: config.write_high,
             write_low: config.write_low,
             banks: config.banks as usize,
-            group_shift: (config.banks / config.bank_groups).ilog2(),
+            group_shift: per_group.ilog2(),
+            first_group: u64::MAX >> (64 - per_group),
             clock: 0,
             pending: Pending::with_room_for(2 * config.queue),
             open_row: [CLOSED; MAX_BANKS],
@@ -167,11 +182,15 @@ impl<L: CommandLog> Channel<L> {
             any_row_command: 0,
             refresh_due: if gates.refi == 0 { u64::MAX } else { gates.refi },
             open: 0,
+            opening: 0,
+            cooling: 0,
             column_banks: 0,
-            row_banks: 0,
+            precharge_banks: 0,
+            activate_banks: 0,
             key: [0; MAX_BANKS],
             column: NO_PICK,
-            row: NO_PICK,
+            precharge: NO_PICK,
+            activate: NO_PICK,
             kind: READ,
             draining: false,
             turn_left: 0,
@@ -195,13 +214,21 @@ impl<L: CommandLog> Channel<L> {
         debug_assert!(self.has_room(request.write), "a request was pushed into a full channel");
         debug_assert!(usize::from(request.bank) < self.banks, "there is no bank {}", request.bank);
         if self.is_idle() {
-            self.catch_up(now);
+            (self.column, self.precharge, self.activate) = (NO_PICK, NO_PICK, NO_PICK);
+            if self.refresh_due < now {
+                self.catch_up(now);
+            }
+            self.clock = self.clock.max(now);
         }
         debug_assert!(self.clock >= now, "the channel must be advanced to {now} before a request arrives");
         let bank = usize::from(request.bank) % MAX_BANKS;
         let kind = usize::from(request.write);
-        self.pending.push(kind, bank, self.open_row[bank] == request.row, now, &request);
-        if kind == self.kind {
+        let open = self.open_row[bank] == request.row;
+        self.pending.push(kind, bank, open, now, &request);
+        // Behind others, a request changes what its bank waits for only if its row is open and nobody else wanted it.
+        let settled = (self.column_banks | self.activate_banks) >> bank & 1 != 0
+            || self.precharge_banks >> bank & 1 != 0 && !open;
+        if kind == self.kind && !settled {
             self.reconsider(bank);
         }
         self.take_turns();
@@ -216,7 +243,9 @@ impl<L: CommandLog> Channel<L> {
         if self.is_idle() {
             return None;
         }
-        self.settle(now, done);
+        if now > self.clock {
+            self.settle(now, done);
+        }
         (!self.is_idle()).then(|| self.next_wake())
     }
 
@@ -244,12 +273,9 @@ impl<L: CommandLog> Channel<L> {
     #[inline]
     fn next_wake(&mut self) -> u64 {
         self.choose();
-        // A row command is followed by a column command, or by an activate first if all banks that wait have to close.
-        let mut from_row = self.gates.activate_to_column[self.kind];
-        if self.row_banks & !self.open == 0 {
-            from_row += self.gates.rp;
-        }
-        let column = self.column.at.min(self.row.at.saturating_add(from_row)).max(self.clock);
+        let to_column = self.gates.activate_to_column[self.kind];
+        let activate = self.activate.at.min(self.precharge.at.saturating_add(self.gates.rp));
+        let column = self.column.at.min(activate.saturating_add(to_column)).max(self.clock);
         column + self.gates.column_to_end[self.kind]
     }
 
@@ -257,23 +283,35 @@ impl<L: CommandLog> Channel<L> {
     fn settle(&mut self, until: u64, done: &mut Vec<(u64, u32)>) {
         loop {
             self.choose();
-            let at = self.column.at.min(self.row.at);
+            let row = self.precharge.at.min(self.activate.at);
+            // Column commands come first in a cycle, and do not touch the row picks until one ends a request.
+            if self.clock < self.refresh_due {
+                let limit = until.min(self.refresh_due).min(row.saturating_add(1));
+                while self.column.at < limit && !self.column_command(self.column.at, done) {
+                    self.column = self.best_column();
+                }
+            }
+            if self.column.stale {
+                continue;
+            }
+            let at = self.column.at.min(row);
             if at.max(self.clock) >= self.refresh_due {
                 if !self.settle_refresh(until, done) {
                     break;
                 }
             } else if at >= until {
                 break;
-            } else if self.column.at == at {
-                self.column_command(at, done);
+            } else if (self.precharge.at, self.precharge.key) < (self.activate.at, self.activate.key) {
+                self.precharge_command(at);
             } else {
-                self.row_command(at);
+                self.activate_command(at);
             }
         }
         self.clock = self.clock.max(until);
     }
 
     /// A refresh is due and takes precedence. Returns false if nothing more happens before `until`.
+    #[cold]
     fn settle_refresh(&mut self, until: u64, done: &mut Vec<(u64, u32)>) -> bool {
         let due = self.refresh_due.max(self.clock);
         if due >= until {
@@ -281,7 +319,7 @@ impl<L: CommandLog> Channel<L> {
         }
         if self.open != 0 {
             let close =
-                banks_of(self.open).map(|b| self.bank_precharge[b]).fold(due.max(self.any_row_command), u64::max);
+                members(self.open).map(|b| self.bank_precharge[b]).fold(due.max(self.any_row_command), u64::max);
             // While a row that was opened just now keeps the others waiting, column commands may use the time.
             let column = self.column.at.max(self.clock);
             if column.saturating_add(self.gates.column_to_precharge[self.kind]) <= close && column < until {
@@ -298,18 +336,17 @@ impl<L: CommandLog> Channel<L> {
     }
 
     fn precharge_all(&mut self, at: u64) {
-        for bank in banks_of(self.open) {
+        for bank in members(self.open) {
             self.open_row[bank] = CLOSED;
             self.pending.row_closed(bank);
             self.bank_activate[bank] = self.bank_activate[bank].max(at + self.gates.rp);
             self.stats.precharges += 1;
         }
         self.open = 0;
+        self.opening = 0;
         self.clock = at;
         self.log.command(at, Command::PrechargeAll);
-        for bank in banks_of(self.column_banks | self.row_banks) {
-            self.classify(bank);
-        }
+        self.classify_all();
     }
 
     /// All rows are closed and a refresh is due: nothing can change when it happens, so it is done at once, whenever that is.
@@ -324,13 +361,12 @@ impl<L: CommandLog> Channel<L> {
     /// The last refresh was at that cycle.
     fn refreshed(&mut self, at: u64) {
         self.bank_activate[..self.banks].fill(at + self.gates.rfc);
-        self.row.stale = true;
-        self.column.stale = true;
+        self.activate.stale = true;
     }
 
     /// Nothing has waited until now: does the refreshes that were due meanwhile.
+    #[cold]
     fn catch_up(&mut self, now: u64) {
-        self.choose();
         while self.refresh_due < now {
             let ready = self.bank_activate[..self.banks].iter().fold(0, |at, &b| at.max(b));
             if self.open == 0 && ready <= self.refresh_due {
@@ -346,7 +382,6 @@ impl<L: CommandLog> Channel<L> {
                 break;
             }
         }
-        self.clock = self.clock.max(now);
     }
 
     /// Brings the picks up to date.
@@ -355,43 +390,68 @@ impl<L: CommandLog> Channel<L> {
         if self.column.stale {
             self.column = self.best_column();
         }
-        if self.row.stale {
-            self.row = self.best_row();
+        if self.precharge.stale {
+            let floor = self.clock.max(self.any_row_command);
+            self.precharge = self.best_row(self.precharge_banks, &self.bank_precharge, floor);
+        }
+        if self.activate.stale {
+            let floor = self.clock.max(self.any_row_command).max(self.any_activate);
+            self.activate = self.best_row(self.activate_banks, &self.bank_activate, floor);
         }
     }
 
     #[inline]
-    fn best_column(&self) -> Pick {
+    fn best_column(&mut self) -> Pick {
         if self.column_banks == 0 {
             return NO_PICK;
         }
         let floor = self.clock.max(self.any_column[self.kind]);
-        let ready = &self.bank_column[self.kind];
+        // The floor may fall when the kind changes, so only the clock decides who need not be looked at again.
+        //
+        // Mostly somebody can go as soon as the data bus can: the oldest of the banks that neither open nor are in a
+        // group that was used just now.
+        let mut ready = self.column_banks;
+        for bank in members(ready & self.opening) {
+            if self.bank_column[self.kind][bank] > floor {
+                ready &= !(1 << bank);
+            } else if self.bank_column[READ][bank] <= self.clock {
+                self.opening &= !(1 << bank);
+            }
+        }
+        for group in members(self.cooling) {
+            if self.group_column[group] > floor {
+                ready &= !(self.first_group << (group << self.group_shift));
+            } else if self.group_column[group] <= self.clock {
+                self.cooling &= !(1 << group);
+            }
+        }
+        if ready != 0 {
+            let key = members(ready).fold(u64::MAX, |best, bank| best.min(self.key[bank]));
+            return Pick { at: floor, key, stale: false };
+        }
         let mut best = u64::MAX;
-        for bank in banks_of(self.column_banks) {
-            let at = ready[bank].max(self.group_column[bank >> self.group_shift]).max(floor);
+        for bank in members(self.column_banks) {
+            let at = self.bank_column[self.kind][bank].max(self.group_column[self.group(bank)]).max(floor);
             best = best.min((at - floor) << AGE_BITS | self.key[bank]);
         }
-        Pick { at: floor + (best >> AGE_BITS), key: best & ((1 << AGE_BITS) - 1), stale: false }
+        Pick::unpack(floor, best)
     }
 
     #[inline]
-    fn best_row(&self) -> Pick {
-        if self.row_banks == 0 {
+    fn best_row(&self, banks: u64, ready: &[u64; MAX_BANKS], floor: u64) -> Pick {
+        if banks == 0 {
             return NO_PICK;
         }
-        let floor = self.clock.max(self.any_row_command);
         let mut best = u64::MAX;
-        for bank in banks_of(self.row_banks & self.open) {
-            let at = self.bank_precharge[bank].max(floor);
-            best = best.min((at - floor) << AGE_BITS | self.key[bank]);
+        for bank in members(banks) {
+            best = best.min(ready[bank].saturating_sub(floor) << AGE_BITS | self.key[bank]);
         }
-        let activate_floor = floor.max(self.any_activate);
-        for bank in banks_of(self.row_banks & !self.open) {
-            let at = self.bank_activate[bank].max(activate_floor);
-            best = best.min((at - floor) << AGE_BITS | self.key[bank]);
-        }
-        Pick { at: floor + (best >> AGE_BITS), key: best & ((1 << AGE_BITS) - 1), stale: false }
+        Pick::unpack(floor, best)
+    }
+
+    #[inline]
+    fn group(&self, bank: usize) -> usize {
+        (bank >> self.group_shift) % MAX_BANKS
     }
 
     /// Sorts a bank by the command that it waits for.
@@ -399,78 +459,107 @@ impl<L: CommandLog> Channel<L> {
     fn classify(&mut self, bank: usize) {
         let bit = 1 << bank;
         self.column_banks &= !bit;
-        self.row_banks &= !bit;
+        self.precharge_banks &= !bit;
+        self.activate_banks &= !bit;
         let list = self.pending.list(self.kind, bank);
         if list.head == NONE {
             return;
         }
-        let served = if list.hit != NONE && (list.hit == list.head || list.overtaken < OVERTAKE_LIMIT) {
+        let mut served = list.head;
+        if self.open & bit == 0 {
+            self.activate_banks |= bit;
+        } else if list.hit != NONE && (list.hit == list.head || list.overtaken < OVERTAKE_LIMIT) {
             self.column_banks |= bit;
-            list.hit
+            served = list.hit;
         } else {
-            self.row_banks |= bit;
-            list.head
-        };
+            self.precharge_banks |= bit;
+        }
         self.key[bank] = (self.pending.entry(served).sequence << BANK_BITS | bank as u64) & ((1 << AGE_BITS) - 1);
     }
 
-    /// Something has changed in a bank: sorts it anew and keeps the picks right.
+    fn classify_all(&mut self) {
+        for bank in 0..self.banks {
+            self.classify(bank);
+        }
+        self.column.stale = true;
+        self.precharge.stale = true;
+        self.activate.stale = true;
+    }
+
+    /// What a bank wants has changed: sorts it anew and keeps the picks right.
     #[inline]
     fn reconsider(&mut self, bank: usize) {
         self.column.stale |= self.column.bank() == bank;
-        self.row.stale |= self.row.bank() == bank;
+        self.precharge.stale |= self.precharge.bank() == bank;
         self.classify(bank);
         let bit = 1 << bank;
         if self.column_banks & bit != 0 {
-            let group = self.group_column[bank >> self.group_shift];
-            let at = self.bank_column[self.kind][bank].max(group).max(self.any_column[self.kind]).max(self.clock);
-            self.column.offer(at, self.key[bank]);
-        } else if self.row_banks & bit != 0 {
-            let ready = if self.open & bit == 0 {
-                self.bank_activate[bank].max(self.any_activate)
-            } else {
-                self.bank_precharge[bank]
-            };
-            self.row.offer(ready.max(self.any_row_command).max(self.clock), self.key[bank]);
+            self.offer_column(bank);
+        } else if self.precharge_banks & bit != 0 {
+            self.offer_precharge(bank);
+        } else if self.activate_banks & bit != 0 {
+            self.offer_activate(bank);
         }
     }
 
-    /// Gives the column command that has been picked.
     #[inline]
-    fn column_command(&mut self, at: u64, done: &mut Vec<(u64, u32)>) {
+    fn offer_column(&mut self, bank: usize) {
+        let gate = self.bank_column[self.kind][bank].max(self.group_column[self.group(bank)]);
+        self.column.offer(gate.max(self.any_column[self.kind]).max(self.clock), self.key[bank]);
+    }
+
+    #[inline]
+    fn offer_precharge(&mut self, bank: usize) {
+        let at = self.bank_precharge[bank].max(self.any_row_command).max(self.clock);
+        self.precharge.offer(at, self.key[bank]);
+    }
+
+    #[inline]
+    fn offer_activate(&mut self, bank: usize) {
+        let gate = self.bank_activate[bank].max(self.any_activate).max(self.any_row_command);
+        self.activate.offer(gate.max(self.clock), self.key[bank]);
+    }
+
+    /// Gives the column command that has been picked. Returns true if it was the last of its request.
+    #[inline]
+    fn column_command(&mut self, at: u64, done: &mut Vec<(u64, u32)>) -> bool {
         let (bank, kind, gates) = (self.column.bank(), self.kind, &self.gates);
         self.clock = at;
-        self.group_column[bank >> self.group_shift] = at + gates.ccdl;
+        let group = (bank >> self.group_shift) % MAX_BANKS;
+        self.group_column[group] = at + gates.ccdl;
+        self.cooling |= 1 << group;
         for (next, any) in self.any_column.iter_mut().enumerate() {
             *any = (*any).max(at + gates.column_to_column[kind][next]);
         }
         self.bank_precharge[bank] = self.bank_precharge[bank].max(at + gates.column_to_precharge[kind]);
-        self.stats.data_cycles += gates.access;
         self.column.stale = true;
-        if kind == READ {
-            self.stats.read_accesses += 1;
-            self.log.command(at, Command::Read { bank: bank as u16 });
-        } else {
-            self.stats.write_accesses += 1;
-            self.log.command(at, Command::Write { bank: bank as u16 });
-        }
+        let bank_number = bank as u16;
+        let command =
+            if kind == READ { Command::Read { bank: bank_number } } else { Command::Write { bank: bank_number } };
+        self.log.command(at, command);
         let hit = self.pending.list(kind, bank).hit;
         let entry = self.pending.entry_mut(hit);
         entry.left -= 1;
-        if entry.left == 0 {
-            self.end_request(bank, at + self.gates.column_to_end[kind], done);
+        if entry.left > 0 {
+            return false;
         }
+        self.end_request(bank, at + self.gates.column_to_end[kind], done);
+        true
     }
 
     #[inline]
     fn end_request(&mut self, bank: usize, end: u64, done: &mut Vec<(u64, u32)>) {
         let entry = self.pending.finish_hit(self.kind, bank);
         done.push((end, entry.tag));
+        let accesses = u64::from(entry.accesses);
+        self.stats.data_cycles += accesses * self.gates.access;
         if self.kind == READ {
             self.stats.reads += 1;
+            self.stats.read_accesses += accesses;
             self.stats.read_latency += end - entry.arrival;
         } else {
             self.stats.writes += 1;
+            self.stats.write_accesses += accesses;
         }
         match entry.found {
             Found::Hit => self.stats.row_hits += 1,
@@ -478,46 +567,72 @@ impl<L: CommandLog> Channel<L> {
             Found::Conflict => self.stats.row_conflicts += 1,
         }
         self.turn_left = self.turn_left.saturating_sub(1);
-        self.reconsider(bank);
+        // The bank had a column command, so no row pick is its own.
+        self.classify(bank);
+        if self.precharge_banks >> bank & 1 != 0 {
+            self.offer_precharge(bank);
+        }
         self.take_turns();
     }
 
-    /// Gives the row command that has been picked.
+    /// Gives the precharge that has been picked.
     #[inline]
-    fn row_command(&mut self, at: u64) {
-        let bank = self.row.bank();
+    fn precharge_command(&mut self, at: u64) {
+        let bank = self.precharge.bank();
         let bit = 1 << bank;
         let head = self.pending.list(self.kind, bank).head;
+        self.pending.entry_mut(head).found = Found::Conflict;
+        self.pending.row_closed(bank);
+        self.open &= !bit;
+        self.opening &= !bit;
+        self.open_row[bank] = CLOSED;
+        self.bank_activate[bank] = self.bank_activate[bank].max(at + self.gates.rp);
+        self.stats.precharges += 1;
+        self.log.command(at, Command::Precharge { bank: bank as u16 });
+        self.row_command_given(at);
+        self.precharge.stale = true;
+        self.precharge_banks &= !bit;
+        self.activate_banks |= bit;
+        self.offer_activate(bank);
+    }
+
+    /// Gives the activate that has been picked, for the oldest request of the bank.
+    #[inline]
+    fn activate_command(&mut self, at: u64) {
+        let bank = self.activate.bank();
+        let bit = 1 << bank;
+        let head = self.pending.list(self.kind, bank).head;
+        let entry = self.pending.entry_mut(head);
+        let row = entry.row;
+        if entry.found == Found::Hit {
+            entry.found = Found::Closed;
+        }
+        self.pending.row_opened(bank, row);
+        self.open |= bit;
+        self.opening |= bit;
+        self.open_row[bank] = row;
+        self.any_activate = at + self.gates.rrd;
+        self.bank_activate[bank] = at + self.gates.rc;
+        self.bank_precharge[bank] = at + self.gates.ras;
+        for (kind, ready) in self.bank_column.iter_mut().enumerate() {
+            ready[bank] = at + self.gates.activate_to_column[kind];
+        }
+        self.stats.activates += 1;
+        self.log.command(at, Command::Activate { bank: bank as u16, row });
+        self.row_command_given(at);
+        self.activate.stale = true;
+        self.activate_banks &= !bit;
+        self.column_banks |= bit;
+        self.offer_column(bank);
+    }
+
+    /// The bus of row commands is taken: picks that wanted the same cycle are chosen anew, the others stand.
+    #[inline]
+    fn row_command_given(&mut self, at: u64) {
         self.clock = at;
         self.any_row_command = at + 1;
-        if self.open & bit == 0 {
-            let entry = self.pending.entry_mut(head);
-            let row = entry.row;
-            if entry.found == Found::Hit {
-                entry.found = Found::Closed;
-            }
-            self.pending.row_opened(bank, row);
-            self.open |= bit;
-            self.open_row[bank] = row;
-            self.any_activate = at + self.gates.rrd;
-            self.bank_activate[bank] = at + self.gates.rc;
-            self.bank_precharge[bank] = at + self.gates.ras;
-            for (kind, ready) in self.bank_column.iter_mut().enumerate() {
-                ready[bank] = at + self.gates.activate_to_column[kind];
-            }
-            self.stats.activates += 1;
-            self.log.command(at, Command::Activate { bank: bank as u16, row });
-        } else {
-            self.pending.entry_mut(head).found = Found::Conflict;
-            self.pending.row_closed(bank);
-            self.open &= !bit;
-            self.open_row[bank] = CLOSED;
-            self.bank_activate[bank] = self.bank_activate[bank].max(at + self.gates.rp);
-            self.stats.precharges += 1;
-            self.log.command(at, Command::Precharge { bank: bank as u16 });
-        }
-        self.row.stale = true;
-        self.reconsider(bank);
+        self.precharge.stale |= self.precharge.at <= at;
+        self.activate.stale |= self.activate.at <= at;
     }
 
     /// Decides which kind is served from now on.
@@ -547,24 +662,21 @@ impl<L: CommandLog> Channel<L> {
         }
     }
 
+    #[cold]
     fn serve(&mut self, kind: usize) {
         self.kind = kind;
-        for bank in 0..self.banks {
-            self.classify(bank);
-        }
-        self.column.stale = true;
-        self.row.stale = true;
+        self.classify_all();
     }
 }
 
-/// The banks of a set.
+/// The members of a set of banks or bank groups.
 #[inline]
-fn banks_of(mut set: u64) -> impl Iterator<Item = usize> {
+fn members(mut set: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (set != 0).then(|| {
-            let bank = set.trailing_zeros() as usize % MAX_BANKS;
+            let member = set.trailing_zeros() as usize % MAX_BANKS;
             set &= set - 1;
-            bank
+            member
         })
     })
 }

@@ -6,7 +6,9 @@
 //!
 //! **Time** is in command-clock cycles. [`Channel::advance`] settles all cycles *before* `now`, so a request that arrives at
 //! `now` takes part in the decisions of cycle `now`, and how often a channel is asked changes nothing. The cycle it returns
-//! is when to ask again: no request ends earlier, so whatever is reported lies at or after the cycle of the question.
+//! is when to ask again: no request ends earlier, so whatever is reported lies at or after the cycle of the question. A
+//! caller advances the channel to `now`, looks whether it has room, and pushes; the wake-up it then holds replaces the one
+//! before.
 //!
 //! **Commands**: one row command (activate, precharge, refresh) and one column command (read, write) can be given per cycle,
 //! as HBM's two command buses do; other kinds of DRAM move an access in several command cycles, which leave a single bus

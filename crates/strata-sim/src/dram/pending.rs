@@ -30,6 +30,8 @@ pub(super) struct Entry {
     pub(super) tag: u32,
     previous: u16,
     next: u16,
+    /// Accesses asked for.
+    pub(super) accesses: u8,
     /// Accesses still to be made.
     pub(super) left: u8,
     pub(super) found: Found,
@@ -103,6 +105,7 @@ impl Pending {
             tag: request.tag,
             previous: list.tail,
             next: NONE,
+            accesses: request.accesses.max(1),
             left: request.accesses.max(1),
             found: Found::Hit,
         };

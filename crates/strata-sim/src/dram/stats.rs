@@ -1,6 +1,6 @@
 //! What a channel counts.
 
-/// Counters of one channel. They only grow, and those of several channels may be added up.
+/// Counters of one channel, of the requests it has finished. They only grow, and those of several channels may be added up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChannelStats {
     /// Read requests served.

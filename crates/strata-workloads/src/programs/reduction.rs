@@ -15,7 +15,7 @@ struct Shape {
 const SHAPES: [(Size, Shape); 3] = [
     (Size::Tiny, Shape { len: 20_001 }),
     (Size::Small, Shape { len: 1 << 25 }),
-    (Size::Medium, Shape { len: 1 << 28 }),
+    (Size::Medium, Shape { len: 1 << 26 }),
 ];
 
 const INSTANCES: [(Instance, Shape); 1] = [(Instance::bench("1M"), Shape { len: 1 << 20 })];

@@ -26,7 +26,7 @@ const fn square(kernels: &'static [&'static str], order: usize) -> Shape {
 const SHAPES: [(Size, Shape); 3] = [
     (Size::Tiny, Shape { kernels: &[NAIVE, COALESCED], rows: 48, cols: 80 }),
     (Size::Small, square(&[NAIVE, COALESCED], 2048)),
-    (Size::Medium, square(&[NAIVE, COALESCED], 8192)),
+    (Size::Medium, square(&[NAIVE, COALESCED], 4096)),
 ];
 
 const INSTANCES: [(Instance, Shape); 4] = [

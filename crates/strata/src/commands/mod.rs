@@ -2,5 +2,6 @@
 
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod gpus;
 pub(crate) mod run;
 pub(crate) mod workloads;

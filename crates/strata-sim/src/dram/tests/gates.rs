@@ -103,6 +103,21 @@ fn read_to_write() {
     check(&hbm2(), &list, "A0.7@0 A4.8@3 R0@12 R4@15 R0@100 W4@113");
 }
 
+/// A row that would be open in time for the write that asked for it is still opening for the read that comes first.
+#[test]
+fn rcd_after_a_change_of_kind() {
+    let list = [(0, read(4, 8)), (100, read(4, 8)), (101, write(0, 7)), (105, read(0, 7))];
+    check(&hbm2(), &list, "A4.8@0 R4@12 R4@100 A0.7@101 R0@113 W0@126");
+}
+
+/// And so is a group that was used too recently.
+#[test]
+fn ccdl_after_a_change_of_kind() {
+    let config = with(|t| t.ccdl = 9);
+    let list = [(0, read(0, 7)), (0, read(1, 8)), (100, read(0, 7)), (101, write(1, 8)), (103, read(1, 8))];
+    check(&config, &list, "A0.7@0 A1.8@3 R0@12 R1@21 R0@100 R1@109 W1@122");
+}
+
 #[test]
 fn one_row_command_per_cycle() {
     let list = [(0, read(0, 7)), (0, read(4, 7)), (100, read(0, 8)), (100, read(4, 8))];

@@ -1,11 +1,12 @@
 //! Four layers: does it run and is it deterministic (`policy`), are latency and bandwidth the formula's (`bandwidth`), is
-//! every gate kept (`checker`) and tight (`gates`), and is the order exact (`gates`, `policy`).
+//! every gate kept (`checker`) and tight (`gates`), and is the order exact (`gates`, `policy`, `reference`).
 
 mod address;
 mod bandwidth;
 mod checker;
 mod gates;
 mod policy;
+mod reference;
 
 use super::{Channel, ChannelStats, Command, Request};
 use crate::config::{DramConfig, DramTiming};

@@ -1,22 +1,44 @@
 //! Sizes with units: `"4MiB"`, `"1.5 GB"`, `4096`.
 
-use strata_core::Bytes;
+use crate::Bytes;
 
-/// The units and what they mean; the decimal ones are the SI's, the binary ones the IEC's.
-const UNITS: [(&str, u64); 9] = [
-    ("B", 1),
-    ("KB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("TB", 1_000_000_000_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("TiB", 1 << 40),
+/// What KB, MB, GB and TB mean; KiB, MiB, GiB and TiB (IEC) are powers of two everywhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Prefixes {
+    /// Powers of ten (SI): data of a program.
+    Decimal,
+    /// Powers of two (JEDEC JESD100B.01): capacities of memories, as data sheets and papers give them.
+    Binary,
+}
+
+/// The units, with their decimal and their binary meaning.
+const UNITS: [(&str, u64, u64); 9] = [
+    ("B", 1, 1),
+    ("KB", 1_000, 1 << 10),
+    ("MB", 1_000_000, 1 << 20),
+    ("GB", 1_000_000_000, 1 << 30),
+    ("TB", 1_000_000_000_000, 1 << 40),
+    ("KiB", 1 << 10, 1 << 10),
+    ("MiB", 1 << 20, 1 << 20),
+    ("GiB", 1 << 30, 1 << 30),
+    ("TiB", 1 << 40, 1 << 40),
 ];
 
+/// A size as [`parse_size`] reads it back exactly: in the largest binary unit that divides it.
+///
+/// ```
+/// use strata_core::{Bytes, config::format_size};
+/// assert_eq!(format_size(Bytes(96 << 10)), "96 KiB");
+/// assert_eq!(format_size(Bytes(1025)), "1025 B");
+/// ```
+pub fn format_size(size: Bytes) -> String {
+    let binary = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let fits = binary.into_iter().find(|&(_, shift)| size.0 > 0 && size.0.is_multiple_of(1 << shift));
+    fits.map_or_else(|| format!("{} B", size.0), |(unit, shift)| format!("{} {unit}", size.0 >> shift))
+}
+
 /// Reads a size; the error says what is wrong with it.
-pub fn parse_size(text: &str) -> Result<Bytes, String> {
+pub fn parse_size(text: &str, prefixes: Prefixes) -> Result<Bytes, String> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_'))).unwrap_or(text.len());
     let (digits, unit) = (text[..split].replace('_', ""), text[split..].trim());
@@ -24,8 +46,8 @@ pub fn parse_size(text: &str) -> Result<Bytes, String> {
         "" => 1,
         _ => UNITS
             .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(unit))
-            .map(|&(_, scale)| scale)
+            .find(|(name, ..)| name.eq_ignore_ascii_case(unit))
+            .map(|&(_, decimal, binary)| if prefixes == Prefixes::Decimal { decimal } else { binary })
             .ok_or_else(|| format!("`{unit}` is no unit of size; write B, KB, MB, GB, KiB, MiB or GiB"))?,
     };
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
@@ -65,8 +87,14 @@ mod tests {
             ("2GB", 2_000_000_000),
             ("1_000B", 1000),
         ] {
-            assert_eq!(parse_size(text), Ok(Bytes(bytes)), "{text}");
+            assert_eq!(parse_size(text, Prefixes::Decimal), Ok(Bytes(bytes)), "{text}");
         }
+    }
+
+    #[test]
+    fn a_memory_of_5_mb_has_a_power_of_two_in_it() {
+        assert_eq!(parse_size("5MB", Prefixes::Binary), Ok(Bytes(5 << 20)));
+        assert_eq!(parse_size("5MiB", Prefixes::Binary), Ok(Bytes(5 << 20)));
     }
 
     #[test]
@@ -83,7 +111,7 @@ mod tests {
             ("0.1234567890123456789KB", "too many digits"),
             ("４MiB", "is no"),
         ] {
-            let error = parse_size(text).expect_err(text);
+            let error = parse_size(text, Prefixes::Decimal).expect_err(text);
             assert!(error.contains(reason), "{text}: {error}");
         }
     }

@@ -1,0 +1,146 @@
+//! Splits that wait: at barriers of the CTA and of the warp, and at collectives that lack members.
+
+use super::{Split, State, Warp, WarpStop};
+use crate::cta::{Barriers, give_reduction};
+use crate::exec::Exec;
+use crate::kernel::{Code, Control};
+use crate::lanes::read_lanes;
+use crate::ops::collective::groups;
+use arrayvec::ArrayVec;
+use strata_core::{LANES, LaneMask};
+
+impl Warp {
+    /// The current split stopped at a barrier or an incomplete collective.
+    pub(super) fn wait(
+        &mut self,
+        x: &mut Exec<'_>,
+        code: &Code,
+        barriers: &mut Barriers,
+        current: usize,
+        m: LaneMask,
+    ) -> Option<WarpStop> {
+        let pc = self.splits[current].pc;
+        let i = &code.insts[pc as usize];
+        let active = self.splits[current].mask;
+        if m != active {
+            // Lanes whose guard is false go on alone: they do not take part.
+            let rest = Split { mask: active & !m, pc: pc + 1, ..self.splits[current].clone() };
+            self.splits[current].mask = m;
+            self.add(rest);
+        }
+        let control = code.control(i);
+        match control {
+            Control::WarpBarrier | Control::Collective { .. } => {
+                if let Control::Collective { gather, .. } = control {
+                    // SAFETY: the context points at this split's frame.
+                    unsafe { gather(x, i, m) };
+                }
+                // SAFETY: decoding gave a 32-bit slot.
+                let masks = unsafe { read_lanes::<u32>(x, i.e) };
+                for (members, lanes) in groups(&masks, m) {
+                    let group = Split { state: State::Members(members), mask: lanes, ..self.splits[current].clone() };
+                    self.add(group);
+                }
+                self.remove(current);
+                self.open_if_complete(x);
+            }
+            Control::Barrier(barrier) => {
+                let lane = m.trailing_zeros() as usize;
+                // SAFETY: decoding gave 32-bit slots.
+                let (id, count) = unsafe { (read_lanes::<u32>(x, i.a)[lane], read_lanes::<u32>(x, i.b)[lane]) };
+                let predicate = x.predicate(i.r) ^ i.aux;
+                self.splits[current].pc = pc + 1;
+                if barrier.waits {
+                    self.splits[current].state = State::Barrier(id as u8);
+                }
+                let count = barrier.counted.then_some(count);
+                // What follows an arrival must not run before the barrier had its chance to open.
+                let stop = (!barrier.waits).then_some(WarpStop::Arrived);
+                if let Err(cause) = barriers.arrive(id, count, x.warp as usize, m, barrier.waits, predicate) {
+                    self.splits[current].pc = pc;
+                    x.fail(cause);
+                    return Some(WarpStop::Fault);
+                }
+                return stop;
+            }
+        }
+        None
+    }
+
+    /// Opens every warp barrier whose live members have all come, and finishes collectives.
+    pub(super) fn open_if_complete(&mut self, x: &mut Exec<'_>) {
+        let sets: ArrayVec<LaneMask, LANES> =
+            self.splits.iter().filter_map(|s| if let State::Members(m) = s.state { Some(m) } else { None }).collect();
+        let mut opened = ArrayVec::new();
+        for members in sets {
+            let here = self.splits.iter().filter(|s| s.state == State::Members(members)).fold(0, |all, s| all | s.mask);
+            if here == 0 || members & self.live & !here != 0 {
+                continue;
+            }
+            for k in 0..self.splits.len() {
+                if self.splits[k].state != State::Members(members) {
+                    continue;
+                }
+                self.enter(x, k);
+                let s = &self.splits[k];
+                let code = &x.launch.kernel.functions[s.code as usize];
+                let i = &code.insts[s.pc as usize];
+                if let Control::Collective { finish, .. } = code.control(i) {
+                    // SAFETY: the context points at this split's frame.
+                    unsafe { finish(x, i, s.mask) };
+                }
+                self.splits[k].state = State::Ready;
+                self.splits[k].pc += 1;
+                opened.push(k);
+            }
+        }
+        self.reunite(&opened);
+        let current = self.current;
+        self.enter(x, current);
+    }
+
+    /// Lets splits go that waited at CTA barrier `id`, and gives them its reduction.
+    pub(crate) fn open(&mut self, x: &mut Exec<'_>, id: u8, trues: u32, threads: u32) {
+        let mut opened = ArrayVec::new();
+        for k in 0..self.splits.len() {
+            if self.splits[k].state != State::Barrier(id) {
+                continue;
+            }
+            self.enter(x, k);
+            let s = &self.splits[k];
+            let code = &x.launch.kernel.functions[s.code as usize];
+            let i = &code.insts[s.pc as usize - 1];
+            if let Control::Barrier(barrier) = code.control(i) {
+                give_reduction(x, i, s.mask, barrier.reduction, trues, threads);
+            }
+            self.splits[k].state = State::Ready;
+            opened.push(k);
+        }
+        self.reunite(&opened);
+    }
+
+    /// Of splits that a barrier or collective let go, those at one place of one frame go on as one.
+    fn reunite(&mut self, opened: &ArrayVec<usize, LANES>) {
+        let place = |s: &Split| (s.pc, s.code, s.units, s.parent, s.meet);
+        for (n, &a) in opened.iter().enumerate() {
+            for &b in &opened[n + 1..] {
+                let (one, other) = (&self.splits[a], &self.splits[b]);
+                if one.state == State::Ready && other.state == State::Ready && place(one) == place(other) {
+                    self.splits[a].mask |= other.mask;
+                    self.remove(b);
+                    if self.current == b {
+                        self.current = a;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where the waiting splits stand, for a deadlock message: state, function, instruction, lanes.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (State, u32, u32, LaneMask)> + '_ {
+        self.splits
+            .iter()
+            .filter(|s| matches!(s.state, State::Barrier(_) | State::Members(_)))
+            .map(|s| (s.state, s.code, s.pc - u32::from(matches!(s.state, State::Barrier(_))), s.mask))
+    }
+}

@@ -1,0 +1,284 @@
+//! What real GPUs measured: the rows that a timed run is compared with.
+//!
+//! The numbers are data (`data/silicon.toml`, with their sources); this module gives them types. Which rows are judged
+//! and how strictly stands in the data too: code that compares has no opinion of its own.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The tables that come with the program.
+const BUILT_IN: &str = include_str!("../data/silicon.toml");
+
+/// Everything measured.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Silicon {
+    /// Latencies and bandwidths, one by one.
+    pub microbenchmarks: Microbenchmarks,
+    /// Whole kernels.
+    pub kernels: Kernels,
+}
+
+/// Microbenchmarks on one card.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Microbenchmarks {
+    /// The preset that stands for the card.
+    pub gpu: String,
+    /// The card.
+    pub card: String,
+    /// Where the numbers come from.
+    pub source: String,
+    /// Percent of the silicon value within which a value passes …
+    pub within: f64,
+    /// … or cycles, whichever is more.
+    pub within_cycles: f64,
+    /// The rows.
+    pub rows: Vec<MicroRow>,
+}
+
+/// One microbenchmark.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MicroRow {
+    /// Its name in [`strata_workloads::micro`], which has its unit.
+    pub micro: String,
+    /// What the card measured.
+    pub silicon: f64,
+    /// False if the row is shown only.
+    #[serde(default = "yes")]
+    pub judged: bool,
+    /// What a reader must know.
+    pub note: Option<String>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// Kernels on one card.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kernels {
+    /// The preset that stands for the card.
+    pub gpu: String,
+    /// The card.
+    pub card: String,
+    /// Where the numbers come from.
+    pub source: String,
+    /// The largest mean absolute error of cycles over all rows, in percent.
+    pub mean_absolute_error: f64,
+    /// The least correlation of cycles over all rows.
+    pub correlation: f64,
+    /// The tables.
+    pub tables: Vec<Table>,
+}
+
+/// The rows of one program.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// What the source calls it.
+    pub name: String,
+    /// The program.
+    pub workload: String,
+    /// What a reader must know.
+    pub note: Option<String>,
+    /// The rows: a run of an instance may give several, one for each of its kernels.
+    pub rows: Vec<KernelRow>,
+}
+
+/// One kernel of one instance.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelRow {
+    /// The instance of the program.
+    pub instance: String,
+    /// The kernel.
+    pub kernel: String,
+    /// Accel-Sim's cycles for the same run.
+    pub accel_sim: f64,
+    /// Elapsed cycles, launch included.
+    pub cycles: f64,
+    /// Thread instructions that the card executed; PTX has others.
+    pub instructions: f64,
+    /// Transactions of 32 B at L1, reads.
+    pub l1_accesses: Option<f64>,
+    /// Share of them that hit.
+    pub l1_hit_percent: Option<f64>,
+    /// Transactions of 32 B that hit in L2, reads.
+    pub l2_read_hits: Option<f64>,
+    /// Share of the reads at L2 that hit.
+    pub l2_read_hit_percent: Option<f64>,
+    /// Transactions of 32 B that hit in L2, writes.
+    pub l2_write_hits: Option<f64>,
+    /// Transactions of 32 B from DRAM.
+    pub dram_reads: Option<f64>,
+    /// Transactions of 32 B to DRAM.
+    pub dram_writes: Option<f64>,
+    /// The quantities that are judged, with their limits in percent.
+    #[serde(default)]
+    within: BTreeMap<Quantity, f64>,
+    /// What a reader must know.
+    pub note: Option<String>,
+}
+
+/// A column of the kernel tables.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the fields of KernelRow say what they are")]
+pub enum Quantity {
+    Cycles,
+    Instructions,
+    L1Accesses,
+    L1HitPercent,
+    L2ReadHits,
+    L2ReadHitPercent,
+    L2WriteHits,
+    DramReads,
+    DramWrites,
+}
+
+impl Quantity {
+    /// Every column, in the order they are shown.
+    pub const ALL: [Self; 9] = [
+        Self::Cycles,
+        Self::Instructions,
+        Self::L1Accesses,
+        Self::L1HitPercent,
+        Self::L2ReadHits,
+        Self::L2ReadHitPercent,
+        Self::L2WriteHits,
+        Self::DramReads,
+        Self::DramWrites,
+    ];
+
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Instructions => "instructions",
+            Self::L1Accesses => "L1 accesses",
+            Self::L1HitPercent => "L1 hit %",
+            Self::L2ReadHits => "L2 read hits",
+            Self::L2ReadHitPercent => "L2 read hit %",
+            Self::L2WriteHits => "L2 write hits",
+            Self::DramReads => "DRAM reads",
+            Self::DramWrites => "DRAM writes",
+        }
+    }
+}
+
+/// One value of a kernel table.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Cell {
+    /// Which column.
+    pub quantity: Quantity,
+    /// What the card measured.
+    pub silicon: f64,
+    /// Percent within which a value passes; `None` if it is shown only. Against a measured 0 a value passes if it is
+    /// under 1 % of what could have been counted (hits: of the reads).
+    pub within: Option<f64>,
+}
+
+impl KernelRow {
+    /// The values that were measured, in the order of the columns.
+    pub fn cells(&self) -> impl Iterator<Item = Cell> {
+        Quantity::ALL.into_iter().filter_map(|quantity| {
+            let within = self.within.get(&quantity).copied();
+            self.silicon(quantity).map(|silicon| Cell { quantity, silicon, within })
+        })
+    }
+
+    /// What the card measured.
+    pub const fn silicon(&self, quantity: Quantity) -> Option<f64> {
+        match quantity {
+            Quantity::Cycles => Some(self.cycles),
+            Quantity::Instructions => Some(self.instructions),
+            Quantity::L1Accesses => self.l1_accesses,
+            Quantity::L1HitPercent => self.l1_hit_percent,
+            Quantity::L2ReadHits => self.l2_read_hits,
+            Quantity::L2ReadHitPercent => self.l2_read_hit_percent,
+            Quantity::L2WriteHits => self.l2_write_hits,
+            Quantity::DramReads => self.dram_reads,
+            Quantity::DramWrites => self.dram_writes,
+        }
+    }
+}
+
+impl Microbenchmarks {
+    /// Whether a measured `value` passes for this row.
+    pub fn passes(&self, row: &MicroRow, value: f64) -> bool {
+        let percent = row.silicon * self.within / 100.0;
+        let unit = strata_workloads::micro::find(&row.micro).map(|micro| micro.unit);
+        let cycles = if unit == Some(strata_workloads::micro::Unit::Cycles) { self.within_cycles } else { 0.0 };
+        (value - row.silicon).abs() <= percent.max(cycles)
+    }
+}
+
+impl Silicon {
+    /// The tables that come with the program.
+    pub fn built_in() -> Self {
+        // Compiled in and read by a test: it cannot fail for a user.
+        toml::from_str(BUILT_IN).expect("data/silicon.toml is checked by a test")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use strata_workloads::{Purpose, instances, micro};
+
+    #[test]
+    fn every_instance_and_kernel_has_its_row_and_every_row_its_instance() {
+        let silicon = Silicon::built_in();
+        let mut rows = BTreeSet::new();
+        for table in &silicon.kernels.tables {
+            let workload = strata_workloads::find(&table.workload).expect("a program");
+            let kernels = workload.modules()[0].resources();
+            for row in &table.rows {
+                assert!(kernels.contains_key(&row.kernel), "{}", row.kernel);
+                rows.insert((table.workload.clone(), row.instance.clone()));
+            }
+        }
+        let listed = instances(Purpose::Silicon).map(|(w, i)| (w.info().name.to_owned(), i.label.to_owned()));
+        assert_eq!(rows, listed.collect());
+        assert_eq!(silicon.kernels.tables.iter().map(|table| table.rows.len()).sum::<usize>(), 24);
+    }
+
+    #[test]
+    fn every_microbenchmark_of_the_table_exists() {
+        let silicon = Silicon::built_in().microbenchmarks;
+        for row in &silicon.rows {
+            assert!(micro::find(&row.micro).is_some(), "{}", row.micro);
+        }
+        assert_eq!(silicon.rows.len(), 20);
+    }
+
+    #[test]
+    fn what_is_judged_is_judged_on_a_value_that_was_measured() {
+        let silicon = Silicon::built_in();
+        let judged = |quantity| {
+            let rows = silicon.kernels.tables.iter().flat_map(|table| &table.rows);
+            rows.flat_map(KernelRow::cells).filter(|cell| cell.quantity == quantity && cell.within.is_some()).count()
+        };
+        // Matmul 6, transpose 4, vectorAdd 6, copy, mul and dot.
+        assert_eq!(judged(Quantity::L2ReadHits), 19);
+        assert_eq!((judged(Quantity::DramReads), judged(Quantity::DramWrites)), (2, 3));
+        let limits: usize = silicon.kernels.tables.iter().flat_map(|t| &t.rows).map(|row| row.within.len()).sum();
+        assert_eq!(limits, 19 + 2 + 3, "a limit on a value that the row does not have");
+    }
+
+    #[test]
+    fn a_latency_passes_within_half_a_cycle_and_a_rate_within_percent_only() {
+        let silicon = Silicon::built_in().microbenchmarks;
+        let passes = |name: &str, value| {
+            let row = silicon.rows.iter().find(|row| row.micro == name).expect("a row");
+            silicon.passes(row, value)
+        };
+        assert!(passes("fp32-latency", 4.5) && !passes("fp32-latency", 4.7));
+        assert!(passes("l2-latency", 221.0) && !passes("l2-latency", 222.0));
+        assert!(passes("sfu-throughput", 15.3) && !passes("sfu-throughput", 15.1));
+    }
+}
