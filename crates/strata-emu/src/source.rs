@@ -9,6 +9,7 @@ use crate::fault::Fault;
 use crate::launch::{LaunchState, add_visits, locate};
 use crate::warp::{Visits, WarpStop};
 use std::ptr::NonNull;
+use strata_ptx::analysis::{CallsEndBlocks, Cfg, Liveness, Pressure};
 use strata_core::{Counts, GridSource, OpBatch, OpInfo, Stop, WarpId, WarpSource};
 
 /// A launch whose CTAs and warps are run on demand.
@@ -45,6 +46,17 @@ impl<'l> Execution<'l> {
             opened: Vec::new(),
             fault: None,
         }
+    }
+
+    /// An estimate of the registers a thread needs: the most that any function of the kernel does.
+    pub fn registers(&self) -> u32 {
+        let kernel = self.state.kernel;
+        let of = |index: u32| {
+            let function = &kernel.origin.module.functions[index as usize];
+            let cfg = Cfg::build(function, CallsEndBlocks::No);
+            Pressure::build(function, &cfg, &Liveness::build(function, &cfg)).registers
+        };
+        kernel.functions.iter().map(|code| of(code.index)).max().unwrap_or(1)
     }
 
     /// Bytes of shared memory of a CTA.

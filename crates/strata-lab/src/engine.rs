@@ -35,7 +35,8 @@ pub fn functional(options: EngineOptions) -> Result<Box<dyn Engine>, HostError> 
 
 /// The emulator on a machine with time.
 pub fn timed(options: EngineOptions, gpu: GpuConfig) -> Result<Box<dyn Engine>, HostError> {
-    Ok(Box::new(Emulated::new(options, Some(Machine::new(gpu)))?))
+    let machine = Machine::new(gpu).map_err(|e| HostError::Call { call: "device", reason: e.to_string() })?;
+    Ok(Box::new(Emulated::new(options, Some(machine))?))
 }
 
 /// Programs run by the emulator, timed if there is a machine.
@@ -135,21 +136,22 @@ impl Engine for Emulated {
         let result = if let Some(machine) = &mut self.machine {
             let registers = self.options.registers.get(kernel).copied();
             let threads = launch.block.count() as u32;
-            program
-                .drive(kernel, &config, memory, self.launches, output, |e| {
-                    let registers = registers.unwrap_or_else(|| e.registers());
-                    let needs = KernelNeeds { threads, registers, shared: e.shared_bytes() };
-                    match machine.run_kernel(e, &needs) {
-                        Ok(time) => Ok(LaunchReport { counts: e.counts(), cycles: Some(time.cycles) }),
-                        Err(error) => Err(e.take_fault().map_or_else(|| error.to_string(), |f| f.to_string())),
+            program.drive(kernel, &config, memory, self.launches, output, |e| {
+                let registers = registers.unwrap_or_else(|| e.registers());
+                let needs = KernelNeeds { threads, registers, shared: e.shared_bytes() };
+                match machine.run_kernel(e, &needs) {
+                    Ok(time) => Ok(LaunchReport { counts: e.counts(), cycles: Some(time.cycles) }),
+                    Err(error) => {
+                        let text = e.take_fault().map_or_else(|| error.to_string(), |fault| fault.to_string());
+                        Err(HostError::Program(text))
                     }
-                })
-                .and_then(|report| report.map_err(|e| LaunchError::Refused { kernel: kernel.clone(), reason: e }))
+                }
+            })
         } else {
             let progress = |p: Progress| monitor.set_running(p.thread_instructions, p.ctas as f64 / p.of as f64);
             program
                 .launch(kernel, &config, memory, self.launches, output, &progress)
-                .map(|counts| LaunchReport { counts, cycles: None })
+                .map(|counts| Ok(LaunchReport { counts, cycles: None }))
         };
         let printed = self.output.take();
         if !printed.is_empty() {
@@ -161,9 +163,13 @@ impl Engine for Emulated {
             }
         }
         match result {
-            Ok(report) => Ok(report),
-            Err(e @ LaunchError::Fault(_)) => Err(HostError::Program(e.to_string())),
-            Err(e) => Err(HostError::Call { call: "launch", reason: e.to_string() }),
+            Ok(report) => report,
+            Err(LaunchError::Refused { kernel, reason }) => {
+                Err(HostError::Call { call: "launch", reason: format!("kernel `{kernel}`: {reason}") })
+            }
+            Err(e @ (LaunchError::Fault(_) | LaunchError::Unsupported { .. })) => {
+                Err(HostError::Program(e.to_string()))
+            }
         }
     }
 

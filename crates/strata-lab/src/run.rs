@@ -7,6 +7,7 @@ use crate::monitor::{Monitor, Monitored};
 use crate::request::{Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
 use crate::save;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,6 +21,7 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
         check: request.check,
         max_instructions: request.max_instructions,
         monitor: Arc::clone(monitor),
+        registers: BTreeMap::new(),
     };
     let engine = engine::functional(options).map_err(LabError::Device)?;
     run_on(request, monitor, engine)
