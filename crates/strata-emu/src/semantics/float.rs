@@ -176,7 +176,10 @@ macro_rules! float {
             }
             #[inline(always)]
             fn sqrt_rn(self, mode: FloatMode) -> Self {
-                self.flush(mode.ftz).sqrt().finish(mode)
+                let a = self.flush(mode.ftz);
+                // The optimiser takes the root of a number for a number, so `finish` alone misses the roots of negative ones.
+                let root = if a < 0.0 { Self::CANONICAL_NAN } else { a.sqrt() };
+                root.finish(mode)
             }
             #[inline(always)]
             fn min_ptx(self, b: Self, mode: MinMaxMode) -> Self {
