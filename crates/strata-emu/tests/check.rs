@@ -1,6 +1,6 @@
 //! Checked launches warn of reads of shared and local memory that nothing has written, and change nothing else.
 
-use strata_core::{GridSource, Addr, Bytes, Dim3, OpBatch, Space, Stop, WarpSource};
+use strata_core::{Addr, Bytes, Dim3, GridSource, OpBatch, Space, Stop, WarpSource};
 use strata_emu::{Capacity, Cause, Execution, Fault, LaunchConfig, Memory, Output, Program};
 
 /// A kernel of this body; `%r0` is the thread's number, `%rd0` the address of its 4 bytes of `out`.

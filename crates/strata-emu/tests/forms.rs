@@ -1,5 +1,6 @@
 //! The instruction table tells the truth: a form decodes if and only if the table says that it executes.
 
+use std::fmt::Write;
 use strata_emu::{Capacity, Memory, Program};
 use strata_ptx::{SAMPLE_REGISTERS, forms};
 
@@ -10,7 +11,7 @@ fn the_table_and_the_decoder_agree() {
     for form in forms() {
         for line in form.spellings() {
             let name = format!("k{}", samples.len());
-            text += &format!(".visible .entry {name}() {{\n{SAMPLE_REGISTERS}{line}\nend: ret;\n}}\n");
+            let _ = writeln!(text, ".visible .entry {name}() {{\n{SAMPLE_REGISTERS}{line}\nend: ret;\n}}");
             samples.push((form, line, name));
         }
     }

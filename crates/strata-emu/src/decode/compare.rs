@@ -125,10 +125,10 @@ impl Decoder<'_> {
     fn compare_half(&mut self, i: &Instruction, ty: Type, word: Word) -> Decoded<Inst> {
         let op = float_compare(word).ok_or("not a comparison of floats")?;
         let run: OpFn = match ty {
-            Type::F16 => plain(|x, i, m| compare_halves::<F16, false>(x, i, m)),
-            Type::F16x2 => plain(|x, i, m| compare_halves::<F16, true>(x, i, m)),
-            Type::Bf16 => plain(|x, i, m| compare_halves::<Bf16, false>(x, i, m)),
-            _ => plain(|x, i, m| compare_halves::<Bf16, true>(x, i, m)),
+            Type::F16 => plain(compare_halves::<F16, false>),
+            Type::F16x2 => plain(compare_halves::<F16, true>),
+            Type::Bf16 => plain(compare_halves::<Bf16, false>),
+            _ => plain(compare_halves::<Bf16, true>),
         };
         let mut decoded = self.compare_operands(i, ty, run)?;
         decoded.imm |= (op as i64) << COMPARE_SHIFT;

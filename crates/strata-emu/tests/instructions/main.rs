@@ -24,8 +24,9 @@ fn folder() -> PathBuf {
 /// Names and texts of all files of vectors.
 fn files() -> Vec<(String, String)> {
     let entries = std::fs::read_dir(folder()).expect("tests/vectors");
-    let names = entries.map(|e| e.expect("an entry").file_name().into_string().expect("a name"));
-    let mut names: Vec<String> = names.filter(|name| name.ends_with(".txt")).collect();
+    let paths = entries.map(|e| e.expect("an entry").path()).filter(|path| path.extension() == Some("txt".as_ref()));
+    let name = |path: PathBuf| path.file_name().and_then(|n| n.to_str()).expect("a name").to_owned();
+    let mut names: Vec<String> = paths.map(name).collect();
     names.sort();
     let text = |name: &String| std::fs::read_to_string(folder().join(name)).expect("a file of vectors");
     names.iter().map(|name| (name.clone(), text(name))).collect()
