@@ -9,8 +9,8 @@ use crate::fault::Fault;
 use crate::launch::{LaunchState, add_visits, locate};
 use crate::warp::{Visits, WarpStop};
 use std::ptr::NonNull;
-use strata_ptx::analysis::{CallsEndBlocks, Cfg, Liveness, Pressure};
 use strata_core::{Counts, GridSource, OpBatch, OpInfo, Stop, WarpId, WarpSource};
+use strata_ptx::analysis::{CallsEndBlocks, Cfg, Liveness, Pressure};
 
 /// A launch whose CTAs and warps are run on demand.
 pub struct Execution<'l> {

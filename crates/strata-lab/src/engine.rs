@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use strata_core::{Addr, Bytes};
 use strata_emu::{Capacity, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
+use strata_host::{
+    AllocFlags, Allocation, AllocationId, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport, ModuleId,
+    ParamShape, SymbolAddress,
+};
 use strata_sim::config::GpuConfig;
 use strata_sim::{KernelNeeds, Machine};
-use strata_host::{
-    AllocFlags, Allocation, AllocationId, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport, ModuleId, ParamShape,
-    SymbolAddress,
-};
 
 /// How an engine runs.
 #[derive(Clone)]

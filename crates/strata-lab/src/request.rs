@@ -76,6 +76,10 @@ pub struct RunRequest {
     pub check: bool,
     /// Stop a launch that executes more than so many warp instructions.
     pub max_instructions: Option<u64>,
+    /// The machine to time the program on, a preset or a file; `None` runs it without time.
+    pub gpu: Option<String>,
+    /// Changes to that machine, `key=value`.
+    pub set: Vec<String>,
     /// Directory below which the result goes; `None` means [`DEFAULT_OUT`].
     pub out: Option<PathBuf>,
 }
@@ -83,7 +87,17 @@ pub struct RunRequest {
 impl RunRequest {
     /// A run of `what` with nothing special.
     pub const fn new(what: What) -> Self {
-        Self { what, size: None, seed: None, threads: 1, check: false, max_instructions: None, out: None }
+        Self {
+            what,
+            size: None,
+            seed: None,
+            threads: 1,
+            check: false,
+            max_instructions: None,
+            gpu: None,
+            set: Vec::new(),
+            out: None,
+        }
     }
 }
 
@@ -116,6 +130,8 @@ impl Resolved {
             "threads": request.threads,
             "check": request.check,
             "max_instructions": request.max_instructions,
+            "gpu": request.gpu,
+            "set": request.set,
             "inputs": inputs,
         })
     }

@@ -2,6 +2,7 @@
 
 use crate::engine::{self, EngineOptions};
 use crate::error::LabError;
+use crate::gpus;
 use crate::launch_file::{self, Loaded};
 use crate::monitor::{Monitor, Monitored};
 use crate::request::{Resolved, RunRequest, What};
@@ -14,17 +15,35 @@ use std::time::Instant;
 use strata_host::{Device, Engine, HostError};
 use strata_workloads::{Instance, Size, UnknownWorkload, Workload};
 
-/// Runs a request on the functional engine, saves its result and returns it. `monitor` tells how far the run is.
+/// Runs a request, saves its result and returns it. `monitor` tells how far the run is.
 pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, LabError> {
+    let gpu = match &request.gpu {
+        Some(name) => Some(gpus::gpu(name, &request.set)?),
+        None if request.set.is_empty() => None,
+        None => return Err(LabError::Request("`--set` changes a machine: name one with `--gpu`".into())),
+    };
+    if gpu.is_some() && request.threads > 1 {
+        return Err(LabError::Request("a timed run uses one host thread: leave `--threads` out".into()));
+    }
     let options = EngineOptions {
         threads: request.threads,
         check: request.check,
         max_instructions: request.max_instructions,
         monitor: Arc::clone(monitor),
-        registers: BTreeMap::new(),
+        registers: known_registers(&request.what),
     };
-    let engine = engine::functional(options).map_err(LabError::Device)?;
-    run_on(request, monitor, engine)
+    let engine = match gpu {
+        Some(gpu) => engine::timed(options, gpu.config),
+        None => engine::functional(options),
+    };
+    run_on(request, monitor, engine.map_err(LabError::Device)?)
+}
+
+/// Registers per thread of a workload's kernels, as the assembler gave them.
+fn known_registers(what: &What) -> BTreeMap<String, u32> {
+    let What::Workload(name) = what else { return BTreeMap::new() };
+    let modules = strata_workloads::find(name).map(Workload::modules).unwrap_or_default();
+    modules.iter().flat_map(strata_workloads::Module::resources).map(|(kernel, r)| (kernel, r.registers)).collect()
 }
 
 /// The same on an engine of the caller's choice.

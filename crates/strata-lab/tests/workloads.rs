@@ -1,5 +1,6 @@
 //! Every built-in program, on the emulator, against its CPU reference.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use strata_host::Device;
 use strata_lab::Monitor;
@@ -7,8 +8,13 @@ use strata_lab::engine::{self, EngineOptions};
 use strata_workloads::{Size, all, find};
 
 fn passes(name: &str, size: Size) {
-    let options =
-        EngineOptions { threads: 1, check: false, max_instructions: None, monitor: Arc::new(Monitor::default()) };
+    let options = EngineOptions {
+        threads: 1,
+        check: false,
+        max_instructions: None,
+        monitor: Arc::new(Monitor::default()),
+        registers: BTreeMap::new(),
+    };
     let engine = engine::functional(options).unwrap_or_else(|e| panic!("{name}: {e}"));
     let mut device = Device::new(engine);
     let workload = find(name).unwrap_or_else(|e| panic!("{e}"));
@@ -16,28 +22,18 @@ fn passes(name: &str, size: Size) {
     assert!(outcome.passed, "{name} at {size}: {}", outcome.checked);
 }
 
-/// One test for each program and size: a failure names both.
-macro_rules! programs {
-    ($($test:ident = $name:literal),* $(,)?) => {
-        const TESTED: &[&str] = &[$($name),*];
-
-        $(mod $test {
-            use super::{Size, passes};
-
-            #[test]
-            fn tiny() {
-                passes($name, Size::Tiny);
-            }
-
-            #[test]
-            fn small() {
-                passes($name, Size::Small);
-            }
-        })*
-    };
+/// One test for each of the first programs at small size: a failure names it. Later programs have only their tiny size here;
+/// their larger ones belong to benchmarks.
+macro_rules! at_small_size {
+    ($($test:ident = $name:literal),* $(,)?) => { $(
+        #[test]
+        fn $test() {
+            passes($name, Size::Small);
+        }
+    )* };
 }
 
-programs! {
+at_small_size! {
     addvectors = "addvectors",
     atax = "atax",
     backprop = "backprop",
@@ -57,10 +53,8 @@ programs! {
 }
 
 #[test]
-fn no_program_is_left_out() {
-    let mut names: Vec<_> = all().iter().map(|workload| workload.info().name).collect();
-    names.sort_unstable();
-    let mut tested = TESTED.to_vec();
-    tested.sort_unstable();
-    assert_eq!(tested, names);
+fn every_program_at_tiny_size() {
+    for workload in all() {
+        passes(workload.info().name, Size::Tiny);
+    }
 }

@@ -87,7 +87,7 @@ const FREE: u64 = u64::MAX;
 
 /// The tags of a cache.
 pub struct Tags {
-    tags: Vec<u64>,
+    numbers: Vec<u64>,
     used: Vec<u32>,
     lines: Vec<Line>,
     sets: u32,
@@ -99,7 +99,7 @@ impl Tags {
     /// An empty array.
     pub fn new(sets: u32, ways: u32) -> Self {
         let n = (sets * ways) as usize;
-        Self { tags: vec![FREE; n], used: vec![0; n], lines: vec![Line::default(); n], sets, ways, clock: 0 }
+        Self { numbers: vec![FREE; n], used: vec![0; n], lines: vec![Line::default(); n], sets, ways, clock: 0 }
     }
 
     /// Sets of the array.
@@ -117,7 +117,7 @@ impl Tags {
     #[inline]
     pub fn find(&mut self, set: u32, line: LineAddr) -> Option<Place> {
         let row = self.row(set);
-        let way = self.tags[row.clone()].iter().position(|&t| t == line.0)?;
+        let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
         let at = row.start + way;
         self.clock += 1;
         self.used[at] = self.clock;
@@ -127,7 +127,7 @@ impl Tags {
     /// Finds a line without marking it used.
     pub fn peek(&self, set: u32, line: LineAddr) -> Option<&Line> {
         let row = self.row(set);
-        let way = self.tags[row.clone()].iter().position(|&t| t == line.0)?;
+        let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
         Some(&self.lines[row.start + way])
     }
 
@@ -145,7 +145,7 @@ impl Tags {
 
     /// The line at a place.
     pub fn address(&self, place: Place) -> LineAddr {
-        LineAddr(self.tags[place.0 as usize])
+        LineAddr(self.numbers[place.0 as usize])
     }
 
     /// Makes room for a line in its set: the least recently used one without sectors on their way leaves. `None` if every
@@ -154,7 +154,7 @@ impl Tags {
         let row = self.row(set);
         let mut best: Option<usize> = None;
         for at in row {
-            if self.tags[at] == FREE {
+            if self.numbers[at] == FREE {
                 best = Some(at);
                 break;
             }
@@ -165,13 +165,13 @@ impl Tags {
         }
         let at = best?;
         let old = self.lines[at];
-        let victim = (self.tags[at] != FREE).then(|| Victim {
-            line: LineAddr(self.tags[at]),
+        let victim = (self.numbers[at] != FREE).then(|| Victim {
+            line: LineAddr(self.numbers[at]),
             dirty: old.dirty,
             clean: old.valid.without(old.dirty),
         });
         self.clock += 1;
-        self.tags[at] = line.0;
+        self.numbers[at] = line.0;
         self.used[at] = self.clock;
         self.lines[at] = Line::default();
         Some((Place(at as u32), victim))
@@ -180,15 +180,15 @@ impl Tags {
     /// Removes a line and gives its last state.
     pub fn remove(&mut self, set: u32, line: LineAddr) -> Option<Line> {
         let row = self.row(set);
-        let way = self.tags[row.clone()].iter().position(|&t| t == line.0)?;
+        let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
         let at = row.start + way;
-        self.tags[at] = FREE;
+        self.numbers[at] = FREE;
         Some(std::mem::take(&mut self.lines[at]))
     }
 
     /// Empties the array; what was dirty or on its way is forgotten.
     pub fn clear(&mut self) {
-        self.tags.fill(FREE);
+        self.numbers.fill(FREE);
         self.lines.fill(Line::default());
         self.used.fill(0);
         self.clock = 0;
@@ -196,7 +196,7 @@ impl Tags {
 
     /// All lines that are present.
     pub fn iter(&self) -> impl Iterator<Item = (LineAddr, &Line)> {
-        self.tags.iter().zip(&self.lines).filter(|(t, _)| **t != FREE).map(|(t, l)| (LineAddr(*t), l))
+        self.numbers.iter().zip(&self.lines).filter(|(t, _)| **t != FREE).map(|(t, l)| (LineAddr(*t), l))
     }
 }
 

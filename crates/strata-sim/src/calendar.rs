@@ -22,7 +22,8 @@ impl Calendar {
         Self { taken: vec![[0; WORDS]; width.max(1) as usize], base: 0 }
     }
 
-    /// Forgets everything before `cycle`.
+    /// Forgets everything before `cycle`. Units whose slots have different lengths share a calendar badly, so a unit's
+    /// instructions should agree in their interval; a time that goes back is ignored.
     #[inline]
     fn forget(&mut self, cycle: u64) {
         let (old, new) = (self.base / 64, cycle / 64);

@@ -32,13 +32,11 @@ pub fn coalesce(addresses: &[Addr; LANES], mask: LaneMask, width: u8, out: &mut 
         let at = if last != usize::MAX && out[last].line == line {
             last
         } else {
-            match out[first..].iter().position(|r| r.line == line) {
-                Some(k) => first + k,
-                None => {
-                    out.push(LineRequest { line, sectors: SectorMask::NONE, full: SectorMask::NONE });
-                    out.len() - 1
-                }
+            let known = out[first..].iter().position(|r| r.line == line);
+            if known.is_none() {
+                out.push(LineRequest { line, sectors: SectorMask::NONE, full: SectorMask::NONE });
             }
+            known.map_or(out.len() - 1, |k| first + k)
         };
         last = at;
         bytes[at - first] |= ones << (address.0 % LINE_BYTES);

@@ -2,7 +2,10 @@
 
 /// Counts of a machine since it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say what is counted; units are sectors for L2 and DRAM, line requests for L1")]
+#[allow(
+    missing_docs,
+    reason = "the names say what is counted; units are sectors for L2 and DRAM, line requests for L1"
+)]
 pub struct MachineStats {
     pub ctas: u64,
     pub warp_instructions: u64,

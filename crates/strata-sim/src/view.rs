@@ -106,8 +106,7 @@ fn micro_op(isa: &IsaConfig, index: u16, info: &OpInfo) -> MicroOp {
     let timing: OpTiming = isa.timing(&info.name, info.class);
     let action = match (info.access, info.space) {
         (Access::None | Access::Prefetch, _) if info.class == OpClass::Barrier => Action::Barrier,
-        (Access::None | Access::Prefetch, _) => Action::None,
-        (_, Space::Param | Space::None) => Action::None,
+        (Access::None | Access::Prefetch, _) | (_, Space::Param | Space::None) => Action::None,
         (_, Space::Shared) => Action::Shared,
         (_, Space::Const) => Action::Constant,
         (Access::Atomic | Access::Reduce, _) => Action::Atomic,
@@ -174,7 +173,7 @@ fn schedule(isa: &IsaConfig, ops: Vec<MicroOp>) -> Vec<MicroOp> {
         let room = kept_alive < isa.hoist_registers as usize;
         // The next load that can go, or what stands between it and its address.
         let load = (oldest..fence).find(|&k| !done[k] && is_load(&ops[k]) && room);
-        let chosen = load.and_then(|l| first_ready_for(l, &waits_for, &done)).unwrap_or(oldest);
+        let chosen = load.map_or(oldest, |l| first_ready_for(l, &waits_for, &done));
         debug_assert!(ready(chosen, &done));
         done[chosen] = true;
         if is_load(&ops[chosen]) && chosen != oldest {
@@ -189,13 +188,13 @@ fn schedule(isa: &IsaConfig, ops: Vec<MicroOp>) -> Vec<MicroOp> {
 }
 
 /// The first operation that `target` still waits for, itself if there is none.
-fn first_ready_for(target: usize, waits_for: &[Vec<usize>], done: &[bool]) -> Option<usize> {
+fn first_ready_for(target: usize, waits_for: &[Vec<usize>], done: &[bool]) -> usize {
     let mut at = target;
     // Predecessors are always earlier, so this ends.
     while let Some(&p) = waits_for[at].iter().rev().find(|&&p| !done[p]) {
         at = p;
     }
-    Some(at)
+    at
 }
 
 fn is_load(op: &MicroOp) -> bool {

@@ -61,6 +61,12 @@ pub(crate) struct Run {
     /// Stop a launch that executes more than N warp instructions
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_instructions: Option<u64>,
+    /// Time the program on this machine (see `strata gpus`), or on the one of a `.toml` file
+    #[arg(long, value_name = "NAME")]
+    pub(crate) gpu: Option<String>,
+    /// Change a parameter of that machine; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,6 +2,7 @@
 
 use crate::clock::{Times, timed};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_core::{Addr, Bytes};
@@ -64,7 +65,8 @@ impl Engine for Stopwatch {
 fn once(name: &str, size: Size) -> Result<(u64, u64, Times), String> {
     let workload = strata_workloads::find(name).map_err(|e| e.to_string())?;
     let monitor = Arc::new(Monitor::default());
-    let options = EngineOptions { threads: 1, check: false, max_instructions: None, monitor };
+    let options =
+        EngineOptions { threads: 1, check: false, max_instructions: None, monitor, registers: BTreeMap::new() };
     let engine = functional(options).map_err(|e| e.to_string())?;
     let total = Rc::new(Cell::new(Times::default()));
     let mut device = Device::new(Box::new(Stopwatch { engine, total: Rc::clone(&total) }));

@@ -288,16 +288,15 @@ impl Machine {
             let w = &self.warps[index as usize];
             (w.sm as usize, w.scheduler as usize)
         };
-        let unit = op.unit as usize;
-        let mut cycle = at.max(self.sms[sm].unit_free[scheduler][unit]);
-        for _ in 0..op.issues {
-            cycle = self.sms[sm].calendars[scheduler].take(now, cycle);
-            self.sms[sm].unit_free[scheduler][unit] = cycle + u64::from(op.interval.max(1));
-            if op.issues > 1 {
-                cycle += 1;
-            }
+        let interval = u64::from(op.interval.max(1));
+        let mut issued = at;
+        let unit = &mut self.sms[sm];
+        for k in 0..op.issues {
+            let from = if k == 0 { at } else { issued + 1 };
+            // A unit whose instructions take several cycles is taken in slots of that length.
+            let slot = unit.units[scheduler][op.unit as usize].take(now / interval, from / interval);
+            issued = unit.calendars[scheduler].take(now, from.max(slot * interval));
         }
-        let issued = if op.issues > 1 { cycle - 1 } else { cycle };
         self.warps[index as usize].time = if self.config.sm.issue_width > 1 { issued } else { issued + 1 };
         if memory {
             if let Some(executed) = executed {

@@ -92,7 +92,8 @@ impl Machine {
         let s = &mut self.slices[slice as usize];
         let start = s.free.max(now * 16);
         s.free = start + service;
-        let ready = (start + service) / 16 + u64::from(l2.latency) + if atomic { u64::from(l2.atomic_cycles) } else { 0 };
+        let ready =
+            (start + service) / 16 + u64::from(l2.latency) + if atomic { u64::from(l2.atomic_cycles) } else { 0 };
         self.l2_access(slice, local, request, ready);
     }
 
@@ -102,23 +103,13 @@ impl Machine {
         let s = &mut self.slices[slice as usize];
         let set = (local ^ fold(local / u64::from(s.tags.sets()))) as u32 % s.tags.sets();
         let found = s.tags.find(set, r.line);
-        let place = match found {
-            Some(p) => p,
-            None => match s.tags.insert(set, r.line) {
-                Some((p, victim)) => {
-                    if let Some(v) = victim
-                        && !v.dirty.is_empty()
-                    {
-                        self.write_back(slice, v, ready);
-                    }
-                    p
-                }
-                None => {
-                    s.held.push_back(request);
-                    return;
-                }
-            },
+        let Some((place, victim)) = found.map(|p| (p, None)).or_else(|| s.tags.insert(set, r.line)) else {
+            s.held.push_back(request);
+            return;
         };
+        if let Some(v) = victim.filter(|v| !v.dirty.is_empty()) {
+            self.write_back(slice, v, ready);
+        }
         let write_back = self.config.l2.write == WritePolicy::Back;
         let line = self.slices[slice as usize].tags.line_mut(place);
         match r.kind {

@@ -87,8 +87,8 @@ pub struct KernelTime {
 /// A streaming multiprocessor.
 struct Sm {
     calendars: Vec<Calendar>,
-    /// When each unit of each scheduler is free, core cycles.
-    unit_free: Vec<[u64; UNITS]>,
+    /// When the units of each scheduler are taken: slots of as many cycles as an instruction occupies its unit.
+    units: Vec<[Calendar; UNITS]>,
     /// When the load/store unit takes the next line request, in sixteenths of a core cycle.
     lsu_free: u64,
     /// When shared memory is free.
@@ -154,7 +154,7 @@ impl Machine {
         let channels = (0..config.dram.channels).map(|_| l2::ChannelPort::new(&config)).collect::<Result<_, _>>()?;
         let sm = || Sm {
             calendars: (0..config.sm.schedulers).map(|_| Calendar::new(config.sm.issue_width)).collect(),
-            unit_free: vec![[0; UNITS]; config.sm.schedulers as usize],
+            units: (0..config.sm.schedulers).map(|_| std::array::from_fn(|_| Calendar::new(1))).collect(),
             lsu_free: 0,
             shared_free: 0,
             l1: Tags::new(l1_sets(&config), config.l1.ways),
@@ -239,7 +239,11 @@ impl Machine {
     }
 
     /// Runs a kernel from launch to end.
-    pub fn run_kernel<S: GridSource>(&mut self, source: &mut S, needs: &KernelNeeds) -> Result<KernelTime, MachineError> {
+    pub fn run_kernel<S: GridSource>(
+        &mut self,
+        source: &mut S,
+        needs: &KernelNeeds,
+    ) -> Result<KernelTime, MachineError> {
         let per_sm = self.occupancy(needs)?;
         let start = self.config.clock.core.next(self.now).0;
         let begin = start + u64::from(self.config.launch.before);
@@ -251,14 +255,15 @@ impl Machine {
         let sms = self.sms.len() as u32;
         let slots = (u64::from(per_sm) * u64::from(sms)).min(source.ctas()) as u32;
         let warps_per_cta = source.warps_per_cta();
-        let registers = source.instructions().iter().flat_map(|i| i.dst.iter().chain(&i.src)).max().map_or(0, |r| r + 1);
+        let registers =
+            source.instructions().iter().flat_map(|i| i.dst.iter().chain(&i.src)).max().map_or(0, |r| r + 1);
         self.warps.clear();
         self.warps.resize_with((slots * warps_per_cta) as usize, || WarpState::new(registers as usize));
         let mut views = Views::new(source.instructions().len());
         let mut next_cta = 0;
         for sm in &mut self.sms {
             sm.free_slots.clear();
-            sm.calendars.iter_mut().for_each(Calendar::clear);
+            sm.calendars.iter_mut().chain(sm.units.iter_mut().flatten()).for_each(Calendar::clear);
             sm.dealt = 0;
         }
         for slot in 0..slots {

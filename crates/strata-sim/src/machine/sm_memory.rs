@@ -267,7 +267,8 @@ impl Machine {
         let data = if r.kind == Kind::Read { 0 } else { 32 * r.sectors.count() };
         let bytes = crossbar.header_bytes + data;
         let ready = self.core_time(at + u64::from(self.config.l1.miss_latency));
-        let (arrival, free) = self.cross(ready, self.sms[r.sm as usize].out_free, bytes, crossbar.sm_out_bytes, crossbar.request_cycles);
+        let (arrival, free) =
+            self.cross(ready, self.sms[r.sm as usize].out_free, bytes, crossbar.sm_out_bytes, crossbar.request_cycles);
         let sm = &mut self.sms[r.sm as usize];
         sm.out_free = free;
         if r.kind == Kind::Read || r.load != NONE {

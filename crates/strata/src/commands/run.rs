@@ -18,6 +18,8 @@ pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
         threads: usize::from(args.threads),
         check: args.check,
         max_instructions: args.max_instructions,
+        gpu: args.gpu,
+        set: args.set,
         out: args.out,
     };
     let bar = ProgressBar::new_spinner();
