@@ -22,8 +22,7 @@ impl Calendar {
         Self { taken: vec![[0; WORDS]; width.max(1) as usize], base: 0 }
     }
 
-    /// Forgets everything before `cycle`. Units whose slots have different lengths share a calendar badly, so a unit's
-    /// instructions should agree in their interval; a time that goes back is ignored.
+    /// Forgets everything before `cycle`.
     #[inline]
     fn forget(&mut self, cycle: u64) {
         let (old, new) = (self.base / 64, cycle / 64);
@@ -65,6 +64,19 @@ impl Calendar {
             self.taken[best_row][(best / 64) as usize % WORDS] |= 1 << (best % 64);
         }
         best
+    }
+
+    /// Takes `length` cycles from the first free one at or after `cycle` on, and gives that one.
+    ///
+    /// A gap that is too short is taken nevertheless: who comes later waits for the longer of the two.
+    #[inline]
+    pub(crate) fn take_span(&mut self, now: u64, cycle: u64, length: u64) -> u64 {
+        let first = self.take(now, cycle);
+        let end = self.base + AHEAD;
+        for c in first + 1..(first + length).min(end) {
+            self.taken[0][(c / 64) as usize % WORDS] |= 1 << (c % 64);
+        }
+        first
     }
 
     /// Forgets everything, as between kernels.

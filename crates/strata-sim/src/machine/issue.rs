@@ -293,9 +293,8 @@ impl Machine {
         let unit = &mut self.sms[sm];
         for k in 0..op.issues {
             let from = if k == 0 { at } else { issued + 1 };
-            // A unit whose instructions take several cycles is taken in slots of that length.
-            let slot = unit.units[scheduler][op.unit as usize].take(now / interval, from / interval);
-            issued = unit.calendars[scheduler].take(now, from.max(slot * interval));
+            let free = unit.units[scheduler][op.unit as usize].take_span(now, from, interval);
+            issued = unit.calendars[scheduler].take(now, free);
         }
         self.warps[index as usize].time = if self.config.sm.issue_width > 1 { issued } else { issued + 1 };
         if memory {

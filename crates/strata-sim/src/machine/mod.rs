@@ -87,7 +87,7 @@ pub struct KernelTime {
 /// A streaming multiprocessor.
 struct Sm {
     calendars: Vec<Calendar>,
-    /// When the units of each scheduler are taken: slots of as many cycles as an instruction occupies its unit.
+    /// When the units of each scheduler are taken.
     units: Vec<[Calendar; UNITS]>,
     /// When the load/store unit takes the next line request, in sixteenths of a core cycle.
     lsu_free: u64,
