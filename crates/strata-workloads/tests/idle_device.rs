@@ -133,15 +133,18 @@ fn every_check_notices_that_nothing_was_computed() {
 
 #[test]
 fn as_many_launches_follow_as_are_announced() {
+    let mut announcing = 0;
     for workload in all() {
         let (mut device, memory) = device();
         let name = workload.info().name;
         workload.run(Size::Tiny, 1, &mut device).expect("an idle device refuses nothing");
-        let announced = memory.borrow().announced;
-        // How many levels a graph has is known when the search is over.
-        let expected = (name != "bfs").then_some(device.launches().len() as u64);
-        assert_eq!(announced, expected, "{name}");
+        // Not every program can say: how many levels a graph has is known when the search is over.
+        if let Some(announced) = memory.borrow().announced {
+            assert_eq!(announced, device.launches().len() as u64, "{name}");
+            announcing += 1;
+        }
     }
+    assert!(announcing >= 15, "only {announcing} programs say how many launches they make");
 }
 
 #[test]
