@@ -1,4 +1,12 @@
 //! Event-driven timing of a GPU's memory system.
+//!
+//! A [`Machine`] is made of a [`config::GpuConfig`] and pulls what warps do from a [`strata_core::GridSource`]; it never
+//! decides what a program computes, only when. The road of a request: `machine` (issue, L1, crossbar, L2), then [`dram`].
+//!
+//! Invariants: time is integer picoseconds, and everything that happens is ordered by (time, sequence), so two runs agree
+//! byte for byte; nothing polls; no number that describes hardware stands in the code, all come from the configuration.
+//!
+//! The machine is not finished: `docs/configuration.md` lists the parameters that have no effect yet.
 
 pub mod cache;
 mod calendar;

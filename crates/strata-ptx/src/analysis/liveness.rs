@@ -93,8 +93,8 @@ pub struct Liveness {
     returned: Vec<RegId>,
 }
 
-/// The most blocks times registers that live across them which a function may have: a matrix of 512 MiB. Compilers stay
-/// a hundred times below it, and a text of a few megabytes can ask for terabytes.
+/// The most blocks times registers that live across them which a function may have: a matrix of 512 MiB. A
+/// text of a few megabytes can ask for terabytes.
 const MOST_BITS: u64 = 1 << 32;
 
 /// The blocks of a function and the registers that live across them, if there are more of both than can be analysed.
