@@ -172,6 +172,10 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
     if counts.divisions_by_zero > 0 {
         writeln!(out, "integer divisions by zero: {}", grouped(counts.divisions_by_zero))?;
     }
+    if let Some(cycles) = result.cycles() {
+        let ipc = counts.thread_instructions() as f64 / cycles.max(1) as f64;
+        writeln!(out, "{} core cycles, {ipc:.2} thread instructions per cycle (not validated)", grouped(cycles))?;
+    }
     writeln!(
         out,
         "{} thread instructions in {:.2} s: {} per second",

@@ -127,3 +127,18 @@ fn reads_of_unwritten_memory_are_warnings_if_asked_for() {
     assert_eq!(json["warnings"], Value::Array(Vec::new()));
     assert!(!String::from_utf8_lossy(&strata.stderr).contains("warning"));
 }
+
+#[test]
+fn a_machine_gives_cycles_in_json_and_in_the_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, json) = run_with("saxpy", folder.path(), &["--size", "tiny", "--gpu", "titan-v"]);
+    let cycles = json["cycles"].as_u64().expect("a clock");
+    assert_eq!(json["kernels"][0]["cycles"], cycles);
+    assert_eq!(json["passed"], true);
+    let table = Command::new(env!("CARGO_BIN_EXE_strata"))
+        .args(["run", "saxpy", "--size", "tiny", "--gpu", "titan-v", "--out"])
+        .arg(folder.path())
+        .output()
+        .expect("it runs");
+    assert!(String::from_utf8_lossy(&table.stdout).contains("core cycles"));
+}
