@@ -29,5 +29,8 @@ pub mod stats;
 
 pub use addr::{Addr, Bytes, Dim3, LINE_BYTES, LineAddr, SECTOR_BYTES};
 pub use count::Counts;
-pub use op::{Access, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Space, Stop, WarpId, WarpOp, WarpSource};
+pub use op::{
+    Access, AddressSet, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,
+    WarpSource,
+};
 pub use stats::Stats;

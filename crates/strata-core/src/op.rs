@@ -190,13 +190,31 @@ impl WarpOp {
     pub const NO_ADDRESSES: u32 = u32::MAX;
 }
 
-/// The addresses of one memory operation; lanes outside the mask hold [`Addr`] 0.
-#[derive(Clone, Copy, Debug)]
-pub struct LaneAddresses {
-    /// Where each lane goes. Shared addresses are offsets in the CTA's shared memory; local ones are device addresses.
-    pub lanes: [Addr; LANES],
-    /// The space, generic addresses resolved. A generic access whose lanes differ in space makes one entry per space.
+/// How the addresses of a warp lie. Most warps touch neighbours or one place: those need no list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pattern {
+    /// All lanes at one address.
+    Same(Addr),
+    /// Lane `l` at `first + l * step`; `step` is the bytes of a lane.
+    Sequence {
+        /// Where lane 0 goes.
+        first: Addr,
+        /// Bytes from one lane to the next.
+        step: u32,
+    },
+    /// Anywhere: an index into [`OpBatch::scattered`].
+    Scattered(u32),
+}
+
+/// Where the lanes of one memory operation go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AddressSet {
+    /// The lanes it is about. A generic access whose lanes differ in space makes one set per space.
+    pub mask: LaneMask,
+    /// The space, generic addresses resolved.
     pub space: Space,
+    /// The addresses. Shared ones are offsets in the CTA's shared memory; local ones are device addresses.
+    pub pattern: Pattern,
 }
 
 /// What a warp did since it was last asked: operations in order, and the addresses they refer to.
@@ -207,7 +225,9 @@ pub struct OpBatch {
     /// The operations, oldest first.
     pub ops: Vec<WarpOp>,
     /// Address sets that `ops` refer to.
-    pub addresses: Vec<LaneAddresses>,
+    pub addresses: Vec<AddressSet>,
+    /// Addresses of the sets without a pattern; lanes outside the mask hold [`Addr`] 0.
+    pub scattered: Vec<[Addr; LANES]>,
 }
 
 impl OpBatch {
@@ -215,6 +235,24 @@ impl OpBatch {
     pub fn clear(&mut self) {
         self.ops.clear();
         self.addresses.clear();
+        self.scattered.clear();
+    }
+
+    /// Adds a set of addresses that lie anywhere; those of lanes outside `mask` are not looked at.
+    pub fn scatter(&mut self, mask: LaneMask, space: Space, addresses: &[u64; LANES]) {
+        let pattern = Pattern::Scattered(self.scattered.len() as u32);
+        self.scattered.push(std::array::from_fn(|l| Addr(if mask >> l & 1 != 0 { addresses[l] } else { 0 })));
+        self.addresses.push(AddressSet { mask, space, pattern });
+    }
+
+    /// The addresses of a set, one per lane; lanes outside its mask hold [`Addr`] 0.
+    pub fn lanes(&self, set: &AddressSet) -> [Addr; LANES] {
+        let at = |l: usize| match set.pattern {
+            Pattern::Same(address) => address,
+            Pattern::Sequence { first, step } => first.offset(l as u64 * u64::from(step)),
+            Pattern::Scattered(index) => self.scattered[index as usize][l],
+        };
+        std::array::from_fn(|l| if set.mask >> l & 1 != 0 { at(l) } else { Addr(0) })
     }
 }
 

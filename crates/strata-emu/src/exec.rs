@@ -5,7 +5,6 @@ use crate::fault::Cause;
 use crate::launch::LaunchState;
 use crate::warp::Exchange;
 use std::ptr::NonNull;
-use strata_core::op::LaneAddresses;
 use strata_core::{LANES, LaneMask, OpBatch};
 
 /// Bytes of one unit of the register file: 32 lanes of 4 bytes.
@@ -198,13 +197,5 @@ impl Exec<'_> {
     pub(crate) fn listener(&mut self) -> Option<&mut OpBatch> {
         // SAFETY: the pointer is set from an exclusive borrow that lasts as long as the warp runs, and used only here.
         self.sink.map(|mut sink| unsafe { sink.as_mut() })
-    }
-
-    /// Hands the addresses of a memory operation to whoever listens.
-    #[inline(always)]
-    pub(crate) fn report(&mut self, addresses: impl FnOnce() -> LaneAddresses) {
-        if let Some(sink) = self.listener() {
-            sink.addresses.push(addresses());
-        }
     }
 }

@@ -606,12 +606,7 @@ fn tell(x: &mut Exec<'_>, pc: u32, mask: LaneMask, first_address: usize) {
         return;
     }
     for set in first_address..sets {
-        let lanes = &sink.addresses[set].lanes;
-        let mask = if sets - first_address == 1 {
-            mask
-        } else {
-            (0..LANES).filter(|&l| lanes[l].0 != 0).fold(0, |m, l| m | 1 << l) & mask
-        };
+        let mask = mask & sink.addresses[set].mask;
         sink.ops.push(WarpOp { pc, mask, addresses: set as u32 });
     }
 }

@@ -125,7 +125,7 @@ fn drive(e: &mut Execution<'_>) -> (Vec<Told>, Counts) {
                 }
                 for &op in &batch.ops {
                     let set = batch.addresses.get(op.addresses as usize);
-                    let addresses = set.map_or_else(Vec::new, |set| set.lanes.iter().map(|a| a.0).collect());
+                    let addresses = set.map_or_else(Vec::new, |set| batch.lanes(set).iter().map(|a| a.0).collect());
                     told.push(Told { op, addresses });
                 }
                 let mut opened = Vec::new();

@@ -1,7 +1,7 @@
 //! A sectored set-associative tag array: who is there, which sectors, which of them dirty.
 //!
-//! Dense arrays indexed by set and way; a lookup touches one row of tags. Replacement is least recently used, by a counter
-//! that grows with every use. Data is not kept here.
+//! Dense arrays indexed by set and way; a lookup touches one row of tags. Replacement is least recently used: each set keeps
+//! its ways in the order of use. Data is not kept here.
 
 use strata_core::LineAddr;
 
@@ -88,18 +88,38 @@ const FREE: u64 = u64::MAX;
 /// The tags of a cache.
 pub struct Tags {
     numbers: Vec<u64>,
-    used: Vec<u32>,
+    /// Ways of each set, youngest first.
+    order: Vec<u8>,
     lines: Vec<Line>,
     sets: u32,
     ways: u32,
-    clock: u32,
+    /// Ways that may be filled, see [`Tags::limit_ways`].
+    usable: u32,
+    /// How many lines of a set count as young.
+    young: u32,
+    crossed: Option<Place>,
 }
 
 impl Tags {
-    /// An empty array.
+    /// An empty array of at most 256 ways.
     pub fn new(sets: u32, ways: u32) -> Self {
         let n = (sets * ways) as usize;
-        Self { numbers: vec![FREE; n], used: vec![0; n], lines: vec![Line::default(); n], sets, ways, clock: 0 }
+        Self {
+            numbers: vec![FREE; n],
+            order: (0..n).map(|k| (k % ways.max(1) as usize) as u8).collect(),
+            lines: vec![Line::default(); n],
+            sets,
+            ways,
+            usable: ways,
+            young: ways,
+            crossed: None,
+        }
+    }
+
+    /// The same, where the `young` lines of a set that were used last are told apart from the others: see
+    /// [`Tags::take_crossed`].
+    pub fn with_young(sets: u32, ways: u32, young: u32) -> Self {
+        Self { young: young.clamp(1, ways), ..Self::new(sets, ways) }
     }
 
     /// Sets of the array.
@@ -113,15 +133,37 @@ impl Tags {
         first..first + self.ways as usize
     }
 
+    /// Puts the way at `position` of a set's order in front.
+    #[inline]
+    fn rejuvenate(&mut self, set: u32, position: usize) {
+        let row = self.row(set);
+        let first = row.start;
+        let order = &mut self.order[row];
+        let way = order[position];
+        order.copy_within(..position, 1);
+        order[0] = way;
+        let young = self.young as usize;
+        if position >= young && young < order.len() {
+            self.crossed = Some(Place((first + order[young] as usize) as u32));
+        }
+    }
+
+    /// The line that has just ceased to be one of the young ones of its set, because another was used.
+    #[inline]
+    pub fn take_crossed(&mut self) -> Option<Place> {
+        self.crossed.take()
+    }
+
     /// Finds a line in its set and marks it used.
     #[inline]
     pub fn find(&mut self, set: u32, line: LineAddr) -> Option<Place> {
         let row = self.row(set);
         let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
-        let at = row.start + way;
-        self.clock += 1;
-        self.used[at] = self.clock;
-        Some(Place(at as u32))
+        let position = self.order[row.clone()].iter().position(|&w| usize::from(w) == way)?;
+        if position > 0 {
+            self.rejuvenate(set, position);
+        }
+        Some(Place((row.start + way) as u32))
     }
 
     /// Finds a line without marking it used.
@@ -152,28 +194,21 @@ impl Tags {
     /// way is waiting for data.
     pub fn insert(&mut self, set: u32, line: LineAddr) -> Option<(Place, Option<Victim>)> {
         let row = self.row(set);
-        let mut best: Option<usize> = None;
-        for at in row {
-            if self.numbers[at] == FREE {
-                best = Some(at);
-                break;
-            }
-            let older = best.is_none_or(|b| self.used[at] < self.used[b]);
-            if self.lines[at].pending.is_empty() && older {
-                best = Some(at);
-            }
-        }
-        let at = best?;
+        let may_go = |&way: &u8| {
+            let at = row.start + usize::from(way);
+            u32::from(way) < self.usable && (self.numbers[at] == FREE || self.lines[at].pending.is_empty())
+        };
+        let position = self.order[row.clone()].iter().rposition(may_go)?;
+        let at = row.start + usize::from(self.order[row.start + position]);
         let old = self.lines[at];
         let victim = (self.numbers[at] != FREE).then(|| Victim {
             line: LineAddr(self.numbers[at]),
             dirty: old.dirty,
             clean: old.valid.without(old.dirty),
         });
-        self.clock += 1;
         self.numbers[at] = line.0;
-        self.used[at] = self.clock;
         self.lines[at] = Line::default();
+        self.rejuvenate(set, position);
         Some((Place(at as u32), victim))
     }
 
@@ -181,17 +216,27 @@ impl Tags {
     pub fn remove(&mut self, set: u32, line: LineAddr) -> Option<Line> {
         let row = self.row(set);
         let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
-        let at = row.start + way;
-        self.numbers[at] = FREE;
-        Some(std::mem::take(&mut self.lines[at]))
+        self.numbers[row.start + way] = FREE;
+        let gone = std::mem::take(&mut self.lines[row.start + way]);
+        // The free way is the next to be used.
+        let order = &mut self.order[row];
+        if let Some(position) = order.iter().position(|&w| usize::from(w) == way) {
+            order[position..].rotate_left(1);
+        }
+        Some(gone)
+    }
+
+    /// Empties the array and lets only the first `ways` ways of each set be filled: a part of the memory serves another
+    /// purpose.
+    pub fn limit_ways(&mut self, ways: u32) {
+        self.clear();
+        self.usable = ways.clamp(1, self.ways);
     }
 
     /// Empties the array; what was dirty or on its way is forgotten.
     pub fn clear(&mut self) {
         self.numbers.fill(FREE);
         self.lines.fill(Line::default());
-        self.used.fill(0);
-        self.clock = 0;
     }
 
     /// All lines that are present.
@@ -215,6 +260,30 @@ mod tests {
         assert_eq!(victim.unwrap().line, LineAddr(2));
         let (_, victim) = t.insert(0, LineAddr(4)).unwrap();
         assert_eq!(victim.unwrap(), Victim { line: LineAddr(1), dirty: SectorMask(1), clean: SectorMask::NONE });
+    }
+
+    #[test]
+    fn a_line_is_told_when_it_is_young_no_more() {
+        let mut t = Tags::with_young(1, 4, 2);
+        let mut crossed = Vec::new();
+        for line in [1, 2, 3, 1, 1, 2] {
+            if t.find(0, LineAddr(line)).is_none() {
+                t.insert(0, LineAddr(line)).unwrap();
+            }
+            crossed.push(t.take_crossed().map(|p| t.address(p).0));
+        }
+        // After 1, 2, 3 the order is 3 2 1; using 1 makes 2 old, using 2 makes 3 old.
+        assert_eq!(crossed, [Some(u64::MAX), Some(u64::MAX), Some(1), Some(2), None, Some(3)]);
+    }
+
+    #[test]
+    fn ways_that_serve_another_purpose_stay_empty() {
+        let mut t = Tags::new(1, 4);
+        t.limit_ways(2);
+        for line in 1..=3 {
+            t.insert(0, LineAddr(line)).unwrap();
+        }
+        assert_eq!(t.iter().count(), 2);
     }
 
     #[test]

@@ -1,121 +1,153 @@
-//! When a scheduler issues: a calendar of cycles, each taken or free.
+//! When a unit is busy: a calendar of cycles, each taken or free.
 //!
-//! A warp that runs arithmetic needs no event per instruction: it takes, for each, the first free cycle at which its operands
-//! are ready. Warps that come later find the cycles between. So the throughput of a scheduler is exact, and a run of
-//! dependent arithmetic costs a few nanoseconds per instruction.
+//! A warp that runs arithmetic needs no event per instruction: it takes, for each, the first cycle at which its operands are
+//! ready and the unit is free. Warps that come later find the cycles between. So the throughput of a unit is exact, and a
+//! run of dependent arithmetic costs a few nanoseconds per instruction.
+//!
+//! Invariant: nobody asks for a cycle before the `now` of an earlier call; what lies before it is forgotten.
 
-/// Cycles ahead that can be taken: more than any run of one warp between two events.
-const AHEAD: u64 = 4096;
-const WORDS: usize = (AHEAD / 64) as usize;
+/// Cycles ahead of now that can be taken.
+const AHEAD: u64 = 1024;
+const WORDS: u64 = AHEAD / 64;
 
-/// The issue slots of one scheduler.
+/// The cycles of one unit.
+#[derive(Clone)]
 pub(crate) struct Calendar {
-    /// One bit per cycle, `width` rows.
-    taken: Vec<[u64; WORDS]>,
-    /// Cycles before this one are forgotten.
-    base: u64,
+    /// One bit per cycle: taken.
+    taken: [u64; WORDS as usize],
+    /// Number of the first word that is remembered; the ring holds `WORDS` from there on.
+    first: u64,
+}
+
+impl Default for Calendar {
+    fn default() -> Self {
+        Self { taken: [0; WORDS as usize], first: 0 }
+    }
 }
 
 impl Calendar {
-    /// A calendar with `width` slots per cycle.
-    pub(crate) fn new(width: u32) -> Self {
-        Self { taken: vec![[0; WORDS]; width.max(1) as usize], base: 0 }
-    }
-
-    /// Forgets everything before `cycle`.
+    /// Forgets everything before `now`.
     #[inline]
-    fn forget(&mut self, cycle: u64) {
-        let (old, new) = (self.base / 64, cycle / 64);
-        if new > old {
-            for word in old..new.min(old + WORDS as u64) {
-                for row in &mut self.taken {
-                    row[word as usize % WORDS] = 0;
-                }
+    pub(crate) fn forget(&mut self, now: u64) {
+        let first = now / 64;
+        if first > self.first {
+            for word in self.first..first.min(self.first + WORDS) {
+                self.taken[(word % WORDS) as usize] = 0;
             }
-            self.base = new * 64;
+            self.first = first;
         }
     }
 
-    /// Takes the first free slot at or after `cycle`; `now` is the cycle of the event that asks, before which nobody will.
+    /// The first cycle at or after `cycle` from which `length` cycles are free (at most 64), or `None` if that is too far
+    /// away to be remembered.
     #[inline]
-    pub(crate) fn take(&mut self, now: u64, cycle: u64) -> u64 {
-        self.forget(now);
-        let cycle = cycle.max(self.base);
-        let mut best = u64::MAX;
-        let mut best_row = 0;
-        let end = (self.base + AHEAD) / 64;
-        for (r, row) in self.taken.iter().enumerate() {
-            let mut word = cycle / 64;
-            let mut free = !row[word as usize % WORDS] & (u64::MAX << (cycle % 64));
-            while free == 0 && word + 1 < end {
-                word += 1;
-                free = !row[word as usize % WORDS];
+    pub(crate) fn find(&self, cycle: u64, length: u32) -> Option<u64> {
+        let wanted = u64::MAX >> (64 - length.clamp(1, 64));
+        let end = (self.first + WORDS - 1) * 64;
+        let mut cycle = cycle.max(self.first * 64);
+        while cycle < end {
+            let busy = self.window(cycle) & wanted;
+            if busy == 0 {
+                return Some(cycle);
             }
-            let found = if free == 0 { end * 64 } else { word * 64 + u64::from(free.trailing_zeros()) };
-            if found < best {
-                best = found;
-                best_row = r;
-            }
-            if found == cycle {
-                break;
+            // Behind the last taken cycle of the span: no start before it can do.
+            cycle += u64::from(64 - busy.leading_zeros());
+            if length == 1 {
+                // Of a run of taken cycles, all at once.
+                cycle += u64::from((self.window(cycle)).trailing_ones());
             }
         }
-        if best < end * 64 {
-            self.taken[best_row][(best / 64) as usize % WORDS] |= 1 << (best % 64);
-        }
-        best
+        None
     }
 
-    /// Takes `length` cycles from the first free one at or after `cycle` on, and gives that one.
-    ///
-    /// A gap that is too short is taken nevertheless: who comes later waits for the longer of the two.
+    /// The 64 cycles from `cycle` on.
     #[inline]
-    pub(crate) fn take_span(&mut self, now: u64, cycle: u64, length: u64) -> u64 {
-        let first = self.take(now, cycle);
-        let end = self.base + AHEAD;
-        for c in first + 1..(first + length).min(end) {
-            self.taken[0][(c / 64) as usize % WORDS] |= 1 << (c % 64);
+    fn window(&self, cycle: u64) -> u64 {
+        let (word, shift) = (cycle / 64, cycle % 64);
+        let low = self.taken[(word % WORDS) as usize] >> shift;
+        if shift == 0 { low } else { low | self.taken[((word + 1) % WORDS) as usize] << (64 - shift) }
+    }
+
+    /// Takes `length` cycles (at most 64) from `cycle` on, which [`Calendar::find`] gave.
+    #[inline]
+    pub(crate) fn take(&mut self, cycle: u64, length: u32) {
+        let span = u64::MAX >> (64 - length.clamp(1, 64));
+        let (word, shift) = (cycle / 64, cycle % 64);
+        self.taken[(word % WORDS) as usize] |= span << shift;
+        if shift != 0 {
+            self.taken[((word + 1) % WORDS) as usize] |= span >> (64 - shift);
         }
-        first
+    }
+
+    /// Finds and takes `length` cycles, longer spans in pieces of 64; gives the first cycle.
+    #[inline]
+    pub(crate) fn take_first(&mut self, cycle: u64, length: u32) -> Option<u64> {
+        let first = self.find(cycle, length.min(64))?;
+        self.take(first, length.min(64));
+        let (mut left, mut at) = (length.saturating_sub(64), first + 64);
+        while left > 0 {
+            let piece = left.min(64);
+            let found = self.find(at, piece)?;
+            self.take(found, piece);
+            at = found + u64::from(piece);
+            left -= piece;
+        }
+        Some(first)
     }
 
     /// Forgets everything, as between kernels.
     pub(crate) fn clear(&mut self) {
-        for row in &mut self.taken {
-            row.fill(0);
-        }
-        self.base = 0;
+        *self = Self::default();
     }
 }
 
-/// How far ahead of its event a warp may take cycles.
+/// How far ahead of its event a warp may take cycles: far enough that most runs of arithmetic need no event, and within what
+/// calendars remember.
 pub(crate) const RUN_AHEAD: u64 = AHEAD / 2;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn issue(c: &mut Calendar, cycle: u64) -> u64 {
+        c.take_first(cycle, 1).unwrap()
+    }
+
     #[test]
     fn latecomers_find_the_gaps() {
-        let mut c = Calendar::new(1);
-        let dependent: Vec<u64> = (0..4).map(|k| c.take(100, 100 + 4 * k)).collect();
+        let mut c = Calendar::default();
+        c.forget(100);
+        let dependent: Vec<u64> = (0..4).map(|k| issue(&mut c, 100 + 4 * k)).collect();
         assert_eq!(dependent, [100, 104, 108, 112]);
-        let independent: Vec<u64> = (0..6).map(|_| c.take(100, 100)).collect();
+        let independent: Vec<u64> = (0..6).map(|_| issue(&mut c, 100)).collect();
         assert_eq!(independent, [101, 102, 103, 105, 106, 107]);
     }
 
     #[test]
-    fn two_slots_per_cycle() {
-        let mut c = Calendar::new(2);
-        let got: Vec<u64> = (0..5).map(|_| c.take(0, 0)).collect();
-        assert_eq!(got, [0, 0, 1, 1, 2]);
+    fn a_span_needs_a_gap_of_its_length() {
+        let mut c = Calendar::default();
+        assert_eq!(c.take_first(0, 8), Some(0));
+        assert_eq!(c.take_first(12, 8), Some(12));
+        assert_eq!(c.take_first(3, 8), Some(20), "the gap of 8 to 12 is too short");
+        assert_eq!(c.take_first(3, 4), Some(8));
+        assert_eq!(c.take_first(60, 8), Some(60), "across a word");
+        assert_eq!(c.take_first(61, 1), Some(68));
     }
 
     #[test]
-    fn the_past_is_reused() {
-        let mut c = Calendar::new(1);
+    fn the_past_is_used_again() {
+        let mut c = Calendar::default();
         for k in 0..10 * AHEAD {
-            assert_eq!(c.take(k, k), k);
+            c.forget(k);
+            assert_eq!(c.take_first(k, 1), Some(k));
         }
+    }
+
+    #[test]
+    fn what_is_too_far_away_has_no_cycle() {
+        let mut c = Calendar::default();
+        assert_eq!(c.take_first(2 * AHEAD, 1), None);
+        while c.take_first(0, 1).is_some() {}
+        assert!((0..AHEAD - 64).all(|k| c.find(k, 1).is_none()));
     }
 }

@@ -1,7 +1,7 @@
 //! From 32 addresses to line requests: one per 128 B line, with the sectors it needs.
 
 use crate::cache::SectorMask;
-use strata_core::{Addr, LANES, LINE_BYTES, LaneMask, LineAddr};
+use strata_core::{Addr, AddressSet, LANES, LINE_BYTES, LaneMask, LineAddr, OpBatch, Pattern};
 
 /// What a warp instruction wants of one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,18 +16,73 @@ pub struct LineRequest {
 
 /// Appends the line requests of one memory instruction to `out`, in the order in which lanes first touch the lines.
 ///
-/// `width` is the bytes of each lane.
-pub fn coalesce(addresses: &[Addr; LANES], mask: LaneMask, width: u8, out: &mut Vec<LineRequest>) {
+/// `width` is the bytes of each lane. Lanes are merged within groups of `group` lanes; a later group joins the request of an
+/// earlier one to the same line only if it needs other sectors.
+pub fn coalesce(
+    batch: &OpBatch,
+    set: &AddressSet,
+    mask: LaneMask,
+    width: u8,
+    group: u32,
+    out: &mut Vec<LineRequest>,
+) {
+    let width = u32::from(width);
+    match set.pattern {
+        Pattern::Same(address) if group as usize >= LANES => out.push(part_of_line(address, width)),
+        Pattern::Sequence { first, step } if mask == LaneMask::MAX && step == width && step * group >= SECTOR => {
+            range(first, u64::from(step) * LANES as u64, out);
+        }
+        _ => {
+            let lanes = batch.lanes(set);
+            let start = out.len();
+            for first in (0..LANES as u32).step_by(group as usize) {
+                let members = mask & (u32::MAX >> (LANES as u32 - group)) << first;
+                if members != 0 {
+                    group_lines(&lanes, members, width, start, out);
+                }
+            }
+        }
+    }
+}
+
+/// Bytes of a sector.
+const SECTOR: u32 = 32;
+
+/// The request of a few bytes that lie within one line.
+fn part_of_line(address: Addr, width: u32) -> LineRequest {
+    let (first, last) = (address.0 % LINE_BYTES / u64::from(SECTOR), (address.0 + u64::from(width) - 1) % LINE_BYTES / 32);
+    let sectors = SectorMask(((1u8 << (last - first + 1)) - 1) << first);
+    LineRequest { line: address.line(), sectors, full: SectorMask::NONE }
+}
+
+/// Requests for all bytes from `first` on.
+fn range(first: Addr, bytes: u64, out: &mut Vec<LineRequest>) {
+    let end = first.0 + bytes;
+    let mut at = first.0;
+    while at < end {
+        let line = Addr(at).line();
+        let start = line.0 * LINE_BYTES;
+        let stop = end.min(start + LINE_BYTES);
+        let sectors = (at - start) / 32..(stop - start).div_ceil(32);
+        let full = (at - start).div_ceil(32)..(stop - start) / 32;
+        let bits = |r: std::ops::Range<u64>| SectorMask(if r.start < r.end { (1u8 << r.end) - (1 << r.start) } else { 0 });
+        out.push(LineRequest { line, sectors: bits(sectors), full: bits(full) });
+        at = stop;
+    }
+}
+
+/// The lines of one group of lanes.
+fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usize, out: &mut Vec<LineRequest>) {
     let first = out.len();
-    // One bit per byte of the line that lane groups are filling; a lane's bytes never cross a line (they are aligned).
+    // One bit per byte of each line; a lane's bytes never cross a line (they are aligned).
     let mut bytes = [0u128; LANES];
     let ones = if width >= 16 { 0xffff } else { (1u128 << width) - 1 };
-    let mut rest = mask;
+    let mut rest = members;
     let mut last = usize::MAX;
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
-        let address = addresses[lane];
+        let address = lanes[lane];
         let line = address.line();
         let at = if last != usize::MAX && out[last].line == line {
             last
@@ -48,74 +103,162 @@ pub fn coalesce(addresses: &[Addr; LANES], mask: LaneMask, width: u8, out: &mut 
             request.full.0 |= u8::from(part == u32::MAX) << sector;
         }
     }
+    let mut kept = first;
+    for k in first..out.len() {
+        let request = out[k];
+        let earlier = out[start..first]
+            .iter_mut()
+            .find(|r| r.line == request.line && r.sectors.and(request.sectors).is_empty());
+        if let Some(earlier) = earlier {
+            earlier.sectors = earlier.sectors.or(request.sectors);
+            earlier.full = earlier.full.or(request.full);
+        } else {
+            out[kept] = request;
+            kept += 1;
+        }
+    }
+    out.truncate(kept);
 }
 
-/// Cycles that 32 banks of 4 bytes need for a shared-memory access: the most different words in one bank.
-pub fn bank_conflicts(addresses: &[Addr; LANES], mask: LaneMask, width: u8, banks: u32) -> u32 {
+/// Cycles that banks of 4 bytes (at most 32) need for a shared-memory access: the most different words in one bank.
+pub fn bank_conflicts(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: u8, banks: u32) -> u32 {
     // Wide accesses are served in parts of the warp: 8 bytes in halves, 16 bytes in quarters.
     let parts = u32::from(width / 4).clamp(1, 4);
+    let banks = u64::from(banks.min(32));
+    match set.pattern {
+        Pattern::Same(_) | Pattern::Sequence { .. } if banks == 32 && mask == LaneMask::MAX => return parts,
+        _ => {}
+    }
+    let lanes = batch.lanes(set);
     let lanes_per_part = LANES as u32 / parts;
     let mut cycles = 0;
     for part in 0..parts {
-        let mut words: [[u64; 4]; 32] = [[u64::MAX; 4]; 32];
-        let mut counts = [0u32; 32];
-        let mut most = 0;
-        for lane in part * lanes_per_part..(part + 1) * lanes_per_part {
-            if mask >> lane & 1 == 0 {
-                continue;
-            }
-            for k in 0..u64::from(parts) {
-                let word = addresses[lane as usize].0 / 4 + k;
-                let bank = (word % u64::from(banks.min(32))) as usize;
-                let seen = counts[bank].min(4) as usize;
-                if words[bank][..seen].contains(&word) {
-                    continue;
-                }
-                if seen < 4 {
-                    words[bank][seen] = word;
-                }
-                counts[bank] += 1;
-                most = most.max(counts[bank]);
-            }
-        }
-        cycles += most;
+        let members = mask & (u32::MAX >> (LANES as u32 - lanes_per_part)) << (part * lanes_per_part);
+        cycles += most_words_in_a_bank(&lanes, members, u64::from(parts), banks);
     }
     cycles.max(1)
+}
+
+fn most_words_in_a_bank(lanes: &[Addr; LANES], members: LaneMask, words: u64, banks: u64) -> u32 {
+    // Mostly every lane has a bank of its own, or all agree: then no list is needed.
+    let (mut rest, mut used, mut count) = (members, 0u32, 0);
+    while rest != 0 {
+        let word = lanes[rest.trailing_zeros() as usize].0 / 4;
+        rest &= rest - 1;
+        for k in 0..words {
+            used |= 1 << ((word + k) % banks);
+            count += 1;
+        }
+    }
+    if used.count_ones() == count {
+        return u32::from(count > 0);
+    }
+    let mut seen = [[0u64; LANES]; 32];
+    let mut counts = [0u32; 32];
+    let mut rest = members;
+    while rest != 0 {
+        let word = lanes[rest.trailing_zeros() as usize].0 / 4;
+        rest &= rest - 1;
+        for k in 0..words {
+            let bank = ((word + k) % banks) as usize;
+            let known = counts[bank] as usize;
+            // A bank holds at most one word per lane: a lane's words lie in neighbouring banks.
+            if known < LANES && !seen[bank][..known].contains(&(word + k)) {
+                seen[bank][known] = word + k;
+                counts[bank] += 1;
+            }
+        }
+    }
+    counts.into_iter().max().unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strata_core::Space;
 
-    fn check(address: impl Fn(u64) -> u64, mask: LaneMask, width: u8, expected: &[(u64, u8, u8)]) {
-        let addresses = std::array::from_fn(|l| Addr(address(l as u64)));
+    fn scattered(address: impl Fn(u64) -> u64, mask: LaneMask) -> OpBatch {
+        let mut batch = OpBatch::default();
+        batch.scatter(mask, Space::Global, &std::array::from_fn(|l| address(l as u64)));
+        batch
+    }
+
+    /// A batch with the pattern that the addresses have, if they have one.
+    fn patterned(address: impl Fn(u64) -> u64, width: u8) -> Option<OpBatch> {
+        let mut batch = OpBatch::default();
+        let (first, step) = (Addr(address(0)), u32::from(width));
+        let all = |f: &dyn Fn(u64) -> u64| (0..32).all(|l| address(l) == f(l));
+        let pattern = if all(&|_| first.0) {
+            Pattern::Same(first)
+        } else if all(&|l| first.0 + l * u64::from(step)) {
+            Pattern::Sequence { first, step }
+        } else {
+            return None;
+        };
+        batch.addresses.push(AddressSet { mask: u32::MAX, space: Space::Global, pattern });
+        Some(batch)
+    }
+
+    fn requests(batch: &OpBatch, mask: LaneMask, width: u8, group: u32) -> Vec<(u64, u8, u8)> {
         let mut out = Vec::new();
-        coalesce(&addresses, mask, width, &mut out);
-        let got: Vec<_> = out.iter().map(|r| (r.line.0, r.sectors.0, r.full.0)).collect();
-        assert_eq!(got, expected);
+        coalesce(batch, &batch.addresses[0], mask, width, group, &mut out);
+        out.iter().map(|r| (r.line.0, r.sectors.0, r.full.0)).collect()
+    }
+
+    /// The requests of whole warps and of half warps.
+    #[track_caller]
+    fn check(address: impl Fn(u64) -> u64, mask: LaneMask, width: u8, warp: &[(u64, u8, u8)], half: &[(u64, u8, u8)]) {
+        let batch = scattered(&address, mask);
+        assert_eq!(requests(&batch, mask, width, 32), warp);
+        assert_eq!(requests(&batch, mask, width, 16), half);
+        if let Some(batch) = patterned(&address, width).filter(|_| mask == u32::MAX) {
+            assert_eq!(requests(&batch, mask, width, 32), warp, "by pattern");
+            assert_eq!(requests(&batch, mask, width, 16), half, "by pattern");
+        }
     }
 
     #[test]
     fn neighbours_share_a_line() {
-        check(|l| 4 * l, u32::MAX, 4, &[(0, 0b1111, 0b1111)]);
-        check(|l| 64 + 4 * l, u32::MAX, 4, &[(0, 0b1100, 0b1100), (1, 0b0011, 0b0011)]);
-        check(|l| 8 * l, u32::MAX, 8, &[(0, 0b1111, 0b1111), (1, 0b1111, 0b1111)]);
-        check(|l| 4 * l, 0x1ff, 4, &[(0, 0b0011, 0b0001)]);
-        check(|_| 300, u32::MAX, 4, &[(2, 0b0010, 0)]);
-        check(|l| 128 * (l % 2), 0b1111, 4, &[(0, 1, 0), (1, 1, 0)]);
-        check(|l| 16 * l, u32::MAX, 16, &[(0, 15, 15), (1, 15, 15), (2, 15, 15), (3, 15, 15)]);
+        let same = |a: fn(u64) -> u64, mask, width, expected: &[(u64, u8, u8)]| check(a, mask, width, expected, expected);
+        same(|l| 4 * l, u32::MAX, 4, &[(0, 0b1111, 0b1111)]);
+        same(|l| 64 + 4 * l, u32::MAX, 4, &[(0, 0b1100, 0b1100), (1, 0b0011, 0b0011)]);
+        same(|l| 8 * l, u32::MAX, 8, &[(0, 0b1111, 0b1111), (1, 0b1111, 0b1111)]);
+        same(|l| 4 * l, 0x1ff, 4, &[(0, 0b0011, 0b0001)]);
+        same(|l| 128 * (l % 2), 0b1111, 4, &[(0, 1, 0), (1, 1, 0)]);
+        same(|l| 16 * l, u32::MAX, 16, &[(0, 15, 15), (1, 15, 15), (2, 15, 15), (3, 15, 15)]);
+        check(|l| 36 + 4 * l, u32::MAX, 4, &[(0, 0b1110, 0b1100), (1, 0b0011, 0b0001)], &[
+            (0, 0b1110, 0b1100),
+            (0, 0b1000, 0),
+            (1, 0b0011, 0b0001),
+        ]);
+    }
+
+    #[test]
+    fn groups_merge_only_other_sectors() {
+        check(|_| 300, u32::MAX, 4, &[(2, 0b0010, 0)], &[(2, 0b0010, 0), (2, 0b0010, 0)]);
+        // A column of a matrix, two rows at a time: each half of the warp touches the same sectors.
+        check(|l| 1024 * (l % 16) + 4 * (l / 16), 0x0003_0003, 4, &[(0, 1, 0), (8, 1, 0)], &[
+            (0, 1, 0),
+            (8, 1, 0),
+            (0, 1, 0),
+            (8, 1, 0),
+        ]);
     }
 
     #[track_caller]
     fn conflicts(address: impl Fn(u64) -> u64, mask: LaneMask, width: u8, expected: u32) {
-        let addresses = std::array::from_fn(|l| Addr(address(l as u64)));
-        assert_eq!(bank_conflicts(&addresses, mask, width, 32), expected);
+        let batch = scattered(&address, mask);
+        assert_eq!(bank_conflicts(&batch, &batch.addresses[0], mask, width, 32), expected);
+        if let Some(batch) = patterned(&address, width).filter(|_| mask == u32::MAX) {
+            assert_eq!(bank_conflicts(&batch, &batch.addresses[0], mask, width, 32), expected, "by pattern");
+        }
     }
 
     #[test]
     fn banks_conflict_on_different_words() {
         conflicts(|l| 4 * l, u32::MAX, 4, 1);
         conflicts(|_| 64, u32::MAX, 4, 1);
+        conflicts(|_| 64, u32::MAX, 16, 4);
         conflicts(|l| 8 * l, u32::MAX, 4, 2);
         conflicts(|l| 128 * l, u32::MAX, 4, 32);
         conflicts(|l| 128 * l, 0b11, 4, 2);

@@ -6,6 +6,7 @@
 //! GPU, then loads hoisted by a bounded list scheduler. Functional execution keeps the order of the PTX.
 
 use crate::config::{IsaConfig, OpTiming};
+use std::collections::BTreeMap;
 use strata_core::{Access, OpClass, OpInfo, Space};
 
 /// The execution unit of a machine instruction; each scheduler has one of each.
@@ -40,7 +41,7 @@ pub enum Action {
     Load,
     /// Writes global or local memory.
     Store,
-    /// Read-modify-write at L2; `returns` in [`MicroOp::dst`].
+    /// Read-modify-write at L2; returns something if it has a target.
     Atomic,
     /// Shared memory, in either direction.
     Shared,
@@ -73,39 +74,119 @@ pub struct MicroOp {
     pub read_only: bool,
     /// Bytes per lane.
     pub width: u8,
-    /// Registers written and read.
-    pub dst: Box<[u32]>,
-    /// See `dst`.
-    pub src: Box<[u32]>,
+    /// Where its registers stand in [`View::slots`]: those written, then those read.
+    first_slot: u32,
+    targets: u8,
+    sources: u8,
 }
 
 /// The view of one segment.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// First program counter.
-    pub first: u32,
     /// Operations of the segment in PTX.
     pub length: u32,
     /// Operations in the order of issue.
     pub ops: Box<[MicroOp]>,
     /// Machine instructions that one execution issues.
     pub issues: u32,
+    /// Slots of the scoreboard that a warp needs for this view.
+    pub scoreboard: usize,
+    /// Slots of the scoreboard that the operations touch.
+    slots: Box<[u16]>,
 }
 
 impl View {
     /// The view of the operations `first..first + infos.len()`.
-    pub fn new(isa: &IsaConfig, first: u32, infos: &[OpInfo]) -> Self {
-        let ops: Vec<MicroOp> = infos.iter().enumerate().map(|(k, info)| micro_op(isa, k as u16, info)).collect();
-        let issues = ops.iter().map(|o| u32::from(o.issues)).sum();
-        let ops = schedule(isa, ops).into_boxed_slice();
-        Self { first, length: infos.len() as u32, ops, issues }
+    pub fn new(isa: &IsaConfig, registers: &mut Registers, first: u32, infos: &[OpInfo]) -> Self {
+        let ops: Vec<Draft<'_>> = infos.iter().enumerate().map(|(k, info)| draft(isa, k as u16, info)).collect();
+        let issues = ops.iter().map(|o| u32::from(o.op.issues)).sum();
+        let mut slots = Vec::new();
+        let mut locals = BTreeMap::new();
+        let last = first + infos.len() as u32 - 1;
+        let mut place = |r: u32| registers.slot(r, first, last, &mut locals);
+        let ops = schedule(isa, ops)
+            .into_iter()
+            .map(|draft| {
+                let first_slot = slots.len() as u32;
+                let (dst, src) = (&draft.info.dst, &draft.info.src);
+                slots.extend(dst.iter().chain(src).map(|&r| place(r)));
+                MicroOp { first_slot, targets: dst.len() as u8, sources: src.len() as u8, ..draft.op }
+            })
+            .collect();
+        let scoreboard = slots.iter().max().map_or(0, |&s| usize::from(s) + 1);
+        Self { length: infos.len() as u32, ops, issues, scoreboard, slots: slots.into_boxed_slice() }
+    }
+
+    /// The slots that an operation writes.
+    #[inline]
+    pub fn targets(&self, op: &MicroOp) -> &[u16] {
+        &self.slots[op.first_slot as usize..][..usize::from(op.targets)]
+    }
+
+    /// The slots that an operation writes or reads.
+    #[inline]
+    pub fn touched(&self, op: &MicroOp) -> &[u16] {
+        &self.slots[op.first_slot as usize..][..usize::from(op.targets) + usize::from(op.sources)]
     }
 }
 
-fn micro_op(isa: &IsaConfig, index: u16, info: &OpInfo) -> MicroOp {
+/// Which slot of a warp's scoreboard stands for a register.
+///
+/// A program has thousands of virtual registers, most of them used within one segment only. Those share slots from one
+/// segment to the next, so that the scoreboard of a warp stays within a few cache lines. Slots with even numbers belong to
+/// registers that live across segments, odd ones to those of the segment at hand.
+pub struct Registers {
+    /// First and last program counter at which each register stands.
+    extents: Vec<(u32, u32)>,
+    /// Slots of the registers that live across segments, as far as they were met.
+    lasting: Vec<Option<u16>>,
+    count: u32,
+}
+
+impl Registers {
+    /// Of a kernel.
+    pub fn new(infos: &[OpInfo]) -> Self {
+        let named = |info: &OpInfo| info.dst.iter().chain(&info.src).copied().collect::<Vec<_>>();
+        let registers = infos.iter().flat_map(named).max().map_or(0, |r| r as usize + 1);
+        let mut extents = vec![(u32::MAX, 0); registers];
+        for (pc, info) in infos.iter().enumerate() {
+            for &r in info.dst.iter().chain(&info.src) {
+                let (first, last) = &mut extents[r as usize];
+                *first = (*first).min(pc as u32);
+                *last = pc as u32;
+            }
+        }
+        Self { extents, lasting: vec![None; registers], count: 0 }
+    }
+
+    /// The slot of a register in the segment `first..=last`. Beyond 32,768 registers of a kind, slots are shared: two
+    /// registers may then wait for each other, and nothing worse.
+    fn slot(&mut self, register: u32, first: u32, last: u32, locals: &mut BTreeMap<u32, u16>) -> u16 {
+        let extent = self.extents[register as usize];
+        if extent.0 >= first && extent.1 <= last {
+            let next = locals.len() as u32;
+            return *locals.entry(register).or_insert((next << 1 | 1) as u16);
+        }
+        let count = &mut self.count;
+        *self.lasting[register as usize].get_or_insert_with(|| {
+            *count += 1;
+            ((*count - 1) << 1) as u16
+        })
+    }
+}
+
+/// An operation before it has its slots.
+struct Draft<'a> {
+    op: MicroOp,
+    info: &'a OpInfo,
+}
+
+fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
     let timing: OpTiming = isa.timing(&info.name, info.class);
+    let waits_for_block = info.name.starts_with("bar.") && !info.name.starts_with("bar.warp")
+        || info.name.starts_with("barrier.") && !info.name.starts_with("barrier.cluster");
     let action = match (info.access, info.space) {
-        (Access::None | Access::Prefetch, _) if info.class == OpClass::Barrier => Action::Barrier,
+        (Access::None | Access::Prefetch, _) if waits_for_block => Action::Barrier,
         (Access::None | Access::Prefetch, _) | (_, Space::Param | Space::None) => Action::None,
         (_, Space::Shared) => Action::Shared,
         (_, Space::Const) => Action::Constant,
@@ -123,7 +204,7 @@ fn micro_op(isa: &IsaConfig, index: u16, info: &OpInfo) -> MicroOp {
         OpClass::Memory | OpClass::Texture | OpClass::Collective => Unit::Memory,
         _ => Unit::Int,
     };
-    MicroOp {
+    let op = MicroOp {
         index,
         action,
         unit,
@@ -133,18 +214,20 @@ fn micro_op(isa: &IsaConfig, index: u16, info: &OpInfo) -> MicroOp {
         bypass_l1: info.bypass_l1,
         read_only: info.read_only,
         width: info.width,
-        dst: info.dst.iter().copied().collect(),
-        src: info.src.iter().copied().collect(),
-    }
+        first_slot: 0,
+        targets: 0,
+        sources: 0,
+    };
+    Draft { op, info }
 }
 
 /// True if an operation keeps its place: others do not move across it.
-fn is_fence(op: &MicroOp) -> bool {
-    matches!(op.action, Action::Atomic | Action::Barrier)
+fn is_fence(op: &Draft<'_>) -> bool {
+    matches!(op.op.action, Action::Atomic | Action::Barrier)
 }
 
 /// Moves loads (and what they need) up, at most `hoist_window` operations, as long as the registers they keep alive fit.
-fn schedule(isa: &IsaConfig, ops: Vec<MicroOp>) -> Vec<MicroOp> {
+fn schedule<'a>(isa: &IsaConfig, ops: Vec<Draft<'a>>) -> Vec<Draft<'a>> {
     let n = ops.len();
     let window = isa.hoist_window as usize;
     if window == 0 || n < 3 {
@@ -177,13 +260,13 @@ fn schedule(isa: &IsaConfig, ops: Vec<MicroOp>) -> Vec<MicroOp> {
         debug_assert!(ready(chosen, &done));
         done[chosen] = true;
         if is_load(&ops[chosen]) && chosen != oldest {
-            kept_alive += ops[chosen].dst.len();
+            kept_alive += ops[chosen].info.dst.len();
         } else if chosen == oldest {
-            kept_alive = kept_alive.saturating_sub(ops[chosen].src.len());
+            kept_alive = kept_alive.saturating_sub(ops[chosen].info.src.len());
         }
         order.push(chosen);
     }
-    let mut slots: Vec<Option<MicroOp>> = ops.into_iter().map(Some).collect();
+    let mut slots: Vec<Option<Draft<'_>>> = ops.into_iter().map(Some).collect();
     order.into_iter().filter_map(|k| slots[k].take()).collect()
 }
 
@@ -197,27 +280,27 @@ fn first_ready_for(target: usize, waits_for: &[Vec<usize>], done: &[bool]) -> us
     at
 }
 
-fn is_load(op: &MicroOp) -> bool {
-    matches!(op.action, Action::Load | Action::Shared | Action::Generic | Action::Constant) && !op.dst.is_empty()
+fn is_load(op: &Draft<'_>) -> bool {
+    matches!(op.op.action, Action::Load | Action::Shared | Action::Generic | Action::Constant) && !op.info.dst.is_empty()
 }
 
-fn is_store(op: &MicroOp) -> bool {
-    match op.action {
+fn is_store(op: &Draft<'_>) -> bool {
+    match op.op.action {
         Action::Store => true,
-        Action::Shared | Action::Generic => op.dst.is_empty(),
+        Action::Shared | Action::Generic => op.info.dst.is_empty(),
         _ => false,
     }
 }
 
 /// True if `later` must stay behind `earlier`.
-fn depends(earlier: &MicroOp, later: &MicroOp) -> bool {
+fn depends(earlier: &Draft<'_>, later: &Draft<'_>) -> bool {
     let touch = |a: &[u32], b: &[u32]| a.iter().any(|r| b.contains(r));
-    touch(&earlier.dst, &later.src)
-        || touch(&earlier.src, &later.dst)
-        || touch(&earlier.dst, &later.dst)
+    touch(&earlier.info.dst, &later.info.src)
+        || touch(&earlier.info.src, &later.info.dst)
+        || touch(&earlier.info.dst, &later.info.dst)
         || is_fence(earlier)
         || is_fence(later)
         || (is_store(earlier) && (is_load(later) || is_store(later)))
         || (is_load(earlier) && is_store(later))
-        || later.unit == Unit::Control
+        || later.op.unit == Unit::Control
 }

@@ -13,8 +13,7 @@ use crate::exec::{Exec, Flow, Inst, Slot};
 use crate::fault::Cause;
 use crate::lanes::{CHUNK, Lane, Stored, chunk_mask, read_lanes, write_lanes};
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
-use strata_core::op::LaneAddresses;
-use strata_core::{Addr, LANES, LaneMask, Space};
+use strata_core::{Addr, AddressSet, LANES, LaneMask, Space};
 
 /// Number of a [`Space`] as a constant parameter.
 pub(crate) const GLOBAL: u8 = Space::Global as u8;
@@ -152,10 +151,22 @@ fn explain<const SPACE: u8>(x: &mut Exec<'_>, i: &Inst, m: LaneMask, addr: &[u64
 /// Tells the listener where the lanes went.
 #[inline(always)]
 pub(crate) fn report(x: &mut Exec<'_>, space: Space, m: LaneMask, addr: &[u64; LANES]) {
-    x.report(|| LaneAddresses {
-        lanes: std::array::from_fn(|l| Addr(if m >> l & 1 != 0 { addr[l] } else { 0 })),
-        space,
-    });
+    if let Some(sink) = x.listener() {
+        sink.scatter(m, space, addr);
+    }
+}
+
+/// The same for a full warp whose addresses lie in a pattern.
+#[inline(always)]
+fn report_regular(x: &mut Exec<'_>, space: Space, pattern: Pattern, first: u64, width: u64) {
+    if let Some(sink) = x.listener() {
+        let first = Addr(first);
+        let pattern = match pattern {
+            Pattern::Same => strata_core::Pattern::Same(first),
+            _ => strata_core::Pattern::Sequence { first, step: width as u32 },
+        };
+        sink.addresses.push(AddressSet { mask: LaneMask::MAX, space, pattern });
+    }
 }
 
 const fn space_of(number: u8) -> Space {
@@ -189,11 +200,7 @@ unsafe fn load_regular<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E:
     if SPACE == GLOBAL {
         x.bytes_read += width * LANES as u64;
     }
-    if x.sink.is_some() {
-        // SAFETY: as above.
-        let addr = unsafe { addresses::<WIDE>(x, i) };
-        report(x, space_of(SPACE), LaneMask::MAX, &addr);
-    }
+    report_regular(x, space_of(SPACE), pattern, first, width);
     // SAFETY: `origin` proved the range; registers are slots of `D`.
     unsafe {
         if pattern == Pattern::Same {
@@ -366,11 +373,7 @@ unsafe fn store_regular<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E
     if SPACE == GLOBAL {
         x.bytes_written += width * LANES as u64;
     }
-    if x.sink.is_some() {
-        // SAFETY: as above.
-        let addr = unsafe { addresses::<WIDE>(x, i) };
-        report(x, space_of(SPACE), LaneMask::MAX, &addr);
-    }
+    report_regular(x, space_of(SPACE), pattern, first, width);
     for k in 0..elements {
         // SAFETY: `origin` proved the range; the slot has 32 lanes of `D`.
         unsafe {

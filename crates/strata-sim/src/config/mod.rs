@@ -110,14 +110,14 @@ pub struct SmConfig {
     pub register_granularity: u32,
     /// Warp schedulers; warps are dealt to them in turn.
     pub schedulers: u32,
-    /// Instructions a scheduler can issue in a cycle.
-    pub issue_width: u32,
     /// Which warp is preferred.
     pub policy: SchedulerPolicy,
     /// Memory instructions that can wait for the load/store unit.
     pub memory_queue: u32,
     /// Cycles between the end of a CTA and the start of the next in its place.
     pub cta_start_cycles: u32,
+    /// Cycles that each warp occupies the barrier unit of an SM when it comes to a barrier of its CTA.
+    pub barrier_cycles: u32,
 }
 
 /// How an instruction class behaves.
@@ -173,12 +173,12 @@ pub struct L1Config {
     pub miss_latency: u32,
     /// Bytes a hit delivers per cycle.
     pub bytes_per_cycle: u32,
-    /// Line requests accepted per cycle.
-    pub requests_per_cycle: f64,
+    /// Cycles that a load or store instruction occupies the load/store unit of an SM at the least.
+    pub instruction_cycles: f64,
+    /// Lanes of a store whose addresses are merged into sectors together: 16 or 32.
+    pub store_group: u32,
     /// Outstanding lines.
     pub mshrs: u32,
-    /// Requests that can wait for one outstanding line.
-    pub merges: u32,
     /// A store to a line that is absent brings it in.
     pub write_allocate: bool,
     /// Emptied when a kernel begins.
@@ -251,7 +251,10 @@ pub struct L2Config {
     pub bytes_per_cycle: u32,
     /// Outstanding lines of a slice.
     pub mshrs: u32,
-    /// Dirty lines of a slice beyond this share of its ways are written back early; 1 turns it off.
+    /// Requests to memory that can wait for their channel.
+    pub miss_queue: u32,
+    /// A dirty line is written back, and stays, once it is no longer among this share of its set that was used last; 1 turns
+    /// that off.
     pub eager_write_back: f64,
     /// Bytes of consecutive addresses that stay in one slice.
     pub interleave: Bytes,

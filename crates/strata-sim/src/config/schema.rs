@@ -154,10 +154,10 @@ section! {
         registers: Whole(1024, 1 << 20),
         register_granularity: Whole(1, 4096),
         schedulers: Whole(1, 16),
-        issue_width: Whole(1, 4),
         policy: SCHEDULERS,
         memory_queue: SOME,
         cta_start_cycles: CYCLES,
+        barrier_cycles: Whole(1, 64),
     }
 }
 
@@ -182,9 +182,9 @@ section! {
         latency: CYCLES,
         miss_latency: CYCLES,
         bytes_per_cycle: WIDTH,
-        requests_per_cycle: Real(0.001, 64.0),
+        instruction_cycles: Real(1.0, 64.0),
+        store_group: Whole(16, 32),
         mshrs: SOME,
-        merges: SOME,
         write_allocate: Flag,
         flush_at_launch: Flag,
     }
@@ -231,6 +231,7 @@ section! {
         atomic_cycles: CYCLES,
         bytes_per_cycle: WIDTH,
         mshrs: SOME,
+        miss_queue: Whole(2, 4096),
         eager_write_back: Real(0.0, 1.0),
         interleave: Size(128, 1 << 20),
         copies_fill: Flag,

@@ -1,12 +1,20 @@
 //! Warps: segments pulled from the source, the scoreboard, issue slots, barriers.
+//!
+//! A warp's turn runs it as far ahead as nobody else can matter: arithmetic, shared memory and barriers take cycles of
+//! calendars, so they need no event of their own; accesses to global memory wait for their cycle to come.
 
-use super::{Event, Machine, NONE};
-use crate::calendar::RUN_AHEAD;
-use crate::view::{Action, MicroOp, View};
-use strata_core::{GridSource, OpBatch, OpInfo, Stop, WarpId, WarpOp};
+use super::{Event, Machine, NONE, Sm};
+use crate::calendar::{Calendar, RUN_AHEAD};
+use crate::coalesce::bank_conflicts;
+use crate::config::{GpuConfig, SchedulerPolicy};
+use crate::stats::MachineStats;
+use crate::view::{Action, MicroOp, Registers, Unit, View};
+use strata_core::{AddressSet, GridSource, LaneMask, OpBatch, OpInfo, Space, Stop, WarpId};
 
 /// A register whose value is still on its way.
 const PENDING: u64 = u64::MAX;
+/// No cycle.
+const NEVER: u64 = u64::MAX;
 
 /// A warp in time.
 pub(super) struct WarpState {
@@ -18,14 +26,18 @@ pub(super) struct WarpState {
     view: u32,
     /// Next operation of the view.
     next: u32,
+    /// Issue slots that this operation has already taken.
+    slots_taken: u16,
+    /// When the operation took its last slot, if it has them all and its cycle is still to come; else [`NEVER`].
+    issued: u64,
     /// What comes after the batch.
     stop: Stop,
-    /// When each register is ready, core cycles.
+    /// When each register is ready, core cycles, by slot of the view.
     pub(super) ready: Vec<u64>,
     /// The next operation issues no earlier than this.
     time: u64,
-    /// The register it waits for, or [`NONE`].
-    pub(super) blocked: u32,
+    /// The slot of the register it waits for, or [`NONE`].
+    blocked: u32,
     /// The barrier group that lets it go, once its members are known.
     group: u32,
     /// It has issued its barrier and waits.
@@ -34,21 +46,44 @@ pub(super) struct WarpState {
 }
 
 impl WarpState {
-    pub(super) fn new(registers: usize) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             sm: 0,
             scheduler: 0,
             batch: OpBatch::default(),
             view: NONE,
             next: 0,
+            slots_taken: 0,
+            issued: NEVER,
             stop: Stop::Ready,
-            ready: vec![0; registers],
+            ready: Vec::new(),
             time: 0,
             blocked: NONE,
             group: NONE,
             at_barrier: false,
             exited: false,
         }
+    }
+
+    /// A warp of a new CTA in the place of an old one, whose buffers it keeps.
+    fn restart(&mut self, sm: u32, scheduler: u32, at: u64) {
+        let (mut batch, mut ready) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.ready));
+        batch.clear();
+        ready.fill(0);
+        *self = Self { sm, scheduler, batch, ready, time: at, ..Self::new() };
+    }
+
+    /// The operations of the batch that an operation of its view stands for: one, or one per memory if a generic access
+    /// was split.
+    fn executed(&self, op: &MicroOp) -> &[strata_core::WarpOp] {
+        let ops = &self.batch.ops;
+        let pc = ops[0].pc + u32::from(op.index);
+        let index = usize::from(op.index);
+        if ops.get(index).is_some_and(|o| o.pc == pc) && ops.get(index + 1).is_none_or(|o| o.pc != pc) {
+            return &ops[index..=index];
+        }
+        let first = ops.partition_point(|o| o.pc < pc);
+        &ops[first..first + ops[first..].partition_point(|o| o.pc == pc)]
     }
 }
 
@@ -65,20 +100,22 @@ pub(super) struct Views {
     views: Vec<View>,
     /// By first program counter: indices into `views`, for the lengths that occur.
     by_pc: Vec<Vec<u32>>,
+    registers: Registers,
 }
 
 impl Views {
-    pub(super) fn new(instructions: usize) -> Self {
-        Self { views: Vec::new(), by_pc: vec![Vec::new(); instructions] }
+    pub(super) fn new(infos: &[OpInfo]) -> Self {
+        Self { views: Vec::new(), by_pc: vec![Vec::new(); infos.len()], registers: Registers::new(infos) }
     }
 
-    fn of(&mut self, machine: &Machine, infos: &[OpInfo], first: u32, length: u32) -> u32 {
+    fn of(&mut self, config: &GpuConfig, infos: &[OpInfo], first: u32, length: u32) -> u32 {
         let known = &self.by_pc[first as usize];
         if let Some(&v) = known.iter().find(|&&v| self.views[v as usize].length == length) {
             return v;
         }
         let v = self.views.len() as u32;
-        self.views.push(View::new(&machine.config.isa, first, &infos[first as usize..(first + length) as usize]));
+        let infos = &infos[first as usize..(first + length) as usize];
+        self.views.push(View::new(&config.isa, &mut self.registers, first, infos));
         self.by_pc[first as usize].push(v);
         v
     }
@@ -94,30 +131,30 @@ pub(super) enum Outcome {
     Failed,
 }
 
+/// Why a warp does not run further ahead.
+enum Pause {
+    /// All operations of the segment have issued.
+    SegmentEnds,
+    /// Its next operation goes to memory at this very cycle.
+    Memory(u64),
+    /// A register is on its way.
+    Blocked,
+    /// It goes on at that cycle.
+    Until(u64),
+}
+
 impl Machine {
     /// Puts a CTA on an SM; its warps may issue from cycle `at` on.
     pub(super) fn start_cta<S: GridSource>(&mut self, source: &mut S, slot: u32, sm: u32, number: u64, at: u64) {
         source.start_cta(slot, number);
         let warps = source.warps_per_cta();
-        let schedulers = self.config.sm.schedulers;
         let time = self.core_time(at);
         for w in 0..warps {
             let id = slot * warps + w;
-            let scheduler = self.sms[sm as usize].dealt % schedulers;
-            self.sms[sm as usize].dealt += 1;
-            let warp = &mut self.warps[id as usize];
-            warp.sm = sm;
-            warp.scheduler = scheduler;
-            warp.batch.clear();
-            warp.view = NONE;
-            warp.next = 0;
-            warp.stop = Stop::Ready;
-            warp.ready.fill(0);
-            warp.time = at;
-            warp.blocked = NONE;
-            warp.group = NONE;
-            warp.at_barrier = false;
-            warp.exited = false;
+            let unit = &mut self.sms[sm as usize];
+            let scheduler = unit.dealt % self.config.sm.schedulers;
+            unit.dealt += 1;
+            self.warps[id as usize].restart(sm, scheduler, at);
             self.queue.push(time, Event::new(Event::WARP, id));
         }
         self.stats.ctas += 1;
@@ -142,6 +179,7 @@ impl Machine {
         loop {
             let w = &mut self.warps[index as usize];
             if w.view == NONE {
+                // A segment takes functional effect when it is asked for: not before its first operation can issue.
                 if w.time > now {
                     let at = w.time;
                     self.wake(index, at);
@@ -153,51 +191,55 @@ impl Machine {
                 continue;
             }
             let view = &views.views[w.view as usize];
-            if w.next as usize == view.ops.len() {
-                match self.segment_done(index) {
-                    None => continue,
-                    Some(outcome) => return outcome,
+            let sm = &mut self.sms[w.sm as usize];
+            match run_ahead(w, sm, view, now, &self.config, &mut self.stats) {
+                Pause::SegmentEnds => {
+                    if let Some(outcome) = self.segment_done(index) {
+                        return outcome;
+                    }
                 }
-            }
-            let op = &view.ops[w.next as usize];
-            match self.issue(index, op, now) {
-                Issue::Done => self.warps[index as usize].next += 1,
-                Issue::Later => return Outcome::Parked,
+                Pause::Memory(at) => {
+                    let op = &view.ops[w.next as usize];
+                    w.next += 1;
+                    w.time = at + 1;
+                    self.memory_op(index, view, op, at);
+                }
+                Pause::Blocked => return Outcome::Parked,
+                Pause::Until(at) => {
+                    self.wake(index, at);
+                    return Outcome::Parked;
+                }
             }
         }
     }
 
     /// Asks the source for the next segment. `Some`: the warp's turn ends.
     fn next_segment<S: GridSource>(&mut self, source: &mut S, views: &mut Views, index: u32) -> Option<Outcome> {
-        let mut batch = std::mem::take(&mut self.warps[index as usize].batch);
-        batch.clear();
-        let stop = source.advance(WarpId(index), &mut batch);
-        source.take_opened(&mut self.opened);
-        let first = batch.ops.first().map(|o| o.pc);
-        let view = first.map(|first| {
-            let last = batch.ops.last().map_or(first, |o| o.pc);
-            views.of(self, source.instructions(), first, last + 1 - first)
-        });
         let w = &mut self.warps[index as usize];
+        w.batch.clear();
+        let stop = source.advance(WarpId(index), &mut w.batch);
+        source.take_opened(&mut self.opened);
         w.stop = stop;
         w.next = 0;
-        w.batch = batch;
-        w.view = view.unwrap_or(NONE);
-        if let Some(v) = view {
-            self.stats.warp_instructions += u64::from(views.views[v as usize].issues);
-            let lanes = w.batch.ops[0].mask.count_ones();
-            self.stats.thread_instructions += u64::from(views.views[v as usize].issues) * u64::from(lanes);
-        }
+        let ends = if let (Some(first), Some(last)) = (w.batch.ops.first(), w.batch.ops.last()) {
+            w.view = views.of(&self.config, source.instructions(), first.pc, last.pc + 1 - first.pc);
+            let view = &views.views[w.view as usize];
+            if w.ready.len() < view.scoreboard {
+                w.ready.resize(view.scoreboard, 0);
+            }
+            self.stats.warp_instructions += u64::from(view.issues);
+            self.stats.thread_instructions += u64::from(view.issues) * u64::from(first.mask.count_ones());
+            false
+        } else {
+            true
+        };
         if !self.opened.is_empty() {
             self.barrier_opened();
         }
         if stop == Stop::Failed {
             return Some(Outcome::Failed);
         }
-        if view.is_none() {
-            return self.segment_done(index);
-        }
-        None
+        if ends { self.segment_done(index) } else { None }
     }
 
     /// All operations of the segment have issued. `None`: the warp goes on with the next one.
@@ -222,14 +264,14 @@ impl Machine {
     /// The source says that these warps go on together: they do when the last of them has issued its barrier.
     fn barrier_opened(&mut self) {
         let members: Vec<u32> = self.opened.drain(..).map(|w| w.0).collect();
-        let group = self.groups.add(BarrierGroup { members: members.clone(), issued: 0, time: 0 });
-        for m in members {
-            let w = &mut self.warps[m as usize];
-            w.group = group;
-            if w.at_barrier {
-                let time = w.time;
-                self.joins(group, time);
-            }
+        let waiting: Vec<u32> = members.iter().copied().filter(|&m| self.warps[m as usize].at_barrier).collect();
+        for &m in &members {
+            self.warps[m as usize].group = self.groups.next_handle();
+        }
+        let group = self.groups.add(BarrierGroup { members, issued: 0, time: 0 });
+        for m in waiting {
+            let time = self.warps[m as usize].time;
+            self.joins(group, time);
         }
     }
 
@@ -245,89 +287,33 @@ impl Machine {
                 let w = &mut self.warps[m as usize];
                 w.group = NONE;
                 w.at_barrier = false;
-                w.time = time + 1;
-                self.wake(m, time + 1);
+                w.time = time;
+                self.wake(m, time);
             }
         }
     }
 
     /// The warp's next turn is at `cycle`.
-    pub(super) fn wake(&mut self, index: u32, cycle: u64) {
+    fn wake(&mut self, index: u32, cycle: u64) {
         let time = self.core_time(cycle);
         self.queue.push(time, Event::new(Event::WARP, index));
     }
 
-    /// Issues one operation if its operands are ready.
-    fn issue(&mut self, index: u32, op: &MicroOp, now: u64) -> Issue {
-        let w = &mut self.warps[index as usize];
-        let mut at = w.time;
-        for &r in op.src.iter().chain(&*op.dst) {
-            let ready = w.ready[r as usize];
-            if ready == PENDING {
-                w.blocked = r;
-                return Issue::Later;
-            }
-            at = at.max(ready);
-        }
-        if op.issues == 0 {
-            // Folded into another instruction: its result is there when its operands are.
-            for &r in &*op.dst {
-                w.ready[r as usize] = at;
-            }
-            return Issue::Done;
-        }
-        let memory = !matches!(op.action, Action::None | Action::Barrier);
-        // Memory is asked in the order of time; arithmetic may run ahead of it.
-        if at > now && (memory || at - now > RUN_AHEAD) {
-            w.time = at;
-            self.wake(index, at);
-            return Issue::Later;
-        }
-        let executed = self.warps[index as usize].batch.ops.get(usize::from(op.index)).copied();
-        let (sm, scheduler) = {
-            let w = &self.warps[index as usize];
-            (w.sm as usize, w.scheduler as usize)
-        };
-        let interval = u64::from(op.interval.max(1));
-        let mut issued = at;
-        let unit = &mut self.sms[sm];
-        for k in 0..op.issues {
-            let from = if k == 0 { at } else { issued + 1 };
-            let free = unit.units[scheduler][op.unit as usize].take_span(now, from, interval);
-            issued = unit.calendars[scheduler].take(now, free);
-        }
-        self.warps[index as usize].time = if self.config.sm.issue_width > 1 { issued } else { issued + 1 };
-        if memory {
-            if let Some(executed) = executed {
-                self.memory_op(index, op, executed, issued);
-            }
-        } else {
-            let w = &mut self.warps[index as usize];
-            for &r in &*op.dst {
-                w.ready[r as usize] = issued + u64::from(op.latency);
-            }
-            if op.unit == crate::view::Unit::Control {
-                w.time = issued + 1 + u64::from(self.config.isa.branch_cycles);
-            }
-        }
-        Issue::Done
-    }
-
     /// Marks the results of a load as on their way.
-    pub(super) fn expect(&mut self, index: u32, op: &MicroOp) {
+    pub(super) fn expect(&mut self, index: u32, registers: &[u16]) {
         let w = &mut self.warps[index as usize];
-        for &r in &*op.dst {
-            w.ready[r as usize] = PENDING;
+        for &r in registers {
+            w.ready[usize::from(r)] = PENDING;
         }
     }
 
     /// The results of a memory operation are there at `cycle`.
-    pub(super) fn deliver(&mut self, index: u32, registers: &[u32], cycle: u64) {
+    pub(super) fn deliver(&mut self, index: u32, registers: &[u16], cycle: u64) {
         let w = &mut self.warps[index as usize];
         let mut unblocked = false;
         for &r in registers {
-            w.ready[r as usize] = cycle;
-            unblocked |= w.blocked == r;
+            w.ready[usize::from(r)] = cycle;
+            unblocked |= w.blocked == u32::from(r);
         }
         if unblocked {
             w.blocked = NONE;
@@ -335,15 +321,144 @@ impl Machine {
             self.wake(index, at);
         }
     }
+
+    /// The lanes that a memory operation moved and where, one per memory it went to.
+    pub(super) fn accesses(&self, index: u32, op: &MicroOp) -> arrayvec::ArrayVec<(LaneMask, AddressSet), 3> {
+        let w = &self.warps[index as usize];
+        let sets = |o: &strata_core::WarpOp| w.batch.addresses.get(o.addresses as usize).map(|s| (o.mask, *s));
+        w.executed(op).iter().filter_map(sets).filter(|(mask, _)| *mask != 0).take(3).collect()
+    }
 }
 
-/// What became of an operation.
-enum Issue {
-    Done,
-    Later,
+/// Issues operations of a view until one must wait.
+#[inline]
+fn run_ahead(
+    w: &mut WarpState,
+    sm: &mut Sm,
+    view: &View,
+    now: u64,
+    config: &GpuConfig,
+    stats: &mut MachineStats,
+) -> Pause {
+    let scheduler = &mut sm.schedulers[w.scheduler as usize];
+    scheduler.issue.forget(now);
+    while let Some(op) = view.ops.get(w.next as usize) {
+        let mut at = w.time;
+        for &r in view.touched(op) {
+            at = at.max(w.ready[usize::from(r)]);
+        }
+        if at == PENDING {
+            let pending = view.touched(op).iter().find(|&&r| w.ready[usize::from(r)] == PENDING);
+            w.blocked = pending.map_or(NONE, |&r| u32::from(r));
+            return Pause::Blocked;
+        }
+        if op.issues == 0 {
+            // Folded into another instruction: its result is there when its operands are.
+            for &r in view.targets(op) {
+                w.ready[usize::from(r)] = at;
+            }
+            w.next += 1;
+            continue;
+        }
+        if w.issued == NEVER {
+            if at > now + RUN_AHEAD {
+                return Pause::Until(at);
+            }
+            // Global memory is asked in the order of time.
+            if at > now && !matches!(op.action, Action::None | Action::Barrier | Action::Shared) {
+                return Pause::Until(at);
+            }
+            let unit = &mut scheduler.units[op.unit as usize];
+            let interval = u32::from(op.interval);
+            if interval > 1 {
+                unit.forget(now);
+            }
+            while w.slots_taken < op.issues {
+                let from = if w.slots_taken == 0 { at } else { w.time.max(at) };
+                let Some(slot) = take_slot(&mut scheduler.issue, unit, from, interval) else {
+                    return Pause::Until(now + RUN_AHEAD / 2);
+                };
+                w.slots_taken += 1;
+                w.time = slot + 1;
+            }
+            w.issued = w.time - 1;
+        }
+        let issued = w.issued;
+        match op.action {
+            Action::None => {
+                for &r in view.targets(op) {
+                    w.ready[usize::from(r)] = issued + u64::from(op.latency);
+                }
+                if op.unit == Unit::Control {
+                    w.time = issued + 1 + u64::from(config.isa.branch_cycles);
+                }
+            }
+            Action::Barrier => {
+                sm.barrier.forget(now);
+                let Some(start) = sm.barrier.take_first(issued, u32::from(config.sm.barrier_cycles)) else {
+                    return Pause::Until(now + RUN_AHEAD / 2);
+                };
+                w.time = start + u64::from(op.latency);
+            }
+            Action::Shared => {
+                sm.shared.forget(now);
+                let accesses = w.executed(op);
+                let cycles: u32 = accesses
+                    .iter()
+                    .filter_map(|o| w.batch.addresses.get(o.addresses as usize).map(|set| (o.mask, set)))
+                    .map(|(mask, set)| bank_conflicts(&w.batch, set, mask, op.width, config.shared.banks))
+                    .sum();
+                let start = if cycles == 0 { Some(issued) } else { sm.shared.take_first(issued, cycles) };
+                let Some(start) = start else {
+                    return Pause::Until(now + RUN_AHEAD / 2);
+                };
+                stats.shared_accesses += 1;
+                stats.shared_conflict_cycles += u64::from(cycles.saturating_sub(1));
+                let ready = start + u64::from(cycles.saturating_sub(1) + config.shared.latency);
+                for &r in view.targets(op) {
+                    w.ready[usize::from(r)] = ready;
+                }
+            }
+            _ => {
+                if issued > now {
+                    return Pause::Until(issued);
+                }
+                w.issued = NEVER;
+                w.slots_taken = 0;
+                return Pause::Memory(issued);
+            }
+        }
+        w.issued = NEVER;
+        w.slots_taken = 0;
+        w.next += 1;
+        if config.sm.policy == SchedulerPolicy::LooseRoundRobin {
+            // Others have their turn between any two instructions of a warp.
+            return Pause::Until(w.time);
+        }
+    }
+    Pause::SegmentEnds
 }
 
-/// A memory operation that was executed with no active lane moves nothing.
-pub(super) fn is_idle(op: &WarpOp) -> bool {
-    op.mask == 0 || op.addresses == WarpOp::NO_ADDRESSES
+/// Takes the first cycle at or after `from` at which an instruction can issue to a unit that it occupies for `interval`
+/// cycles.
+#[inline]
+fn take_slot(issue: &mut Calendar, unit: &mut Calendar, from: u64, interval: u32) -> Option<u64> {
+    if interval <= 1 {
+        return issue.take_first(from, 1);
+    }
+    let mut slot = issue.find(from, 1)?;
+    loop {
+        let free = unit.find(slot, interval)?;
+        if free == slot {
+            issue.take(slot, 1);
+            unit.take(slot, interval);
+            return Some(slot);
+        }
+        slot = issue.find(free, 1)?;
+    }
+}
+
+/// True if an access goes to shared memory.
+pub(super) fn is_shared(set: &AddressSet) -> bool {
+    set.space == Space::Shared
 }

@@ -1,76 +1,72 @@
-//! Behind the crossbar: L2 slices and DRAM channels.
+//! L2: slices of a sectored cache behind the crossbar.
+//!
+//! A slice takes requests in the order in which they come. One that needs memory and finds its queue or its MSHRs full waits,
+//! and all behind it wait with it: that is how a slow memory is felt by the SMs.
 
+use super::crossbar::Port;
 use super::sm_memory::Kind;
-use super::{Event, Machine, NONE};
-use crate::cache::{Place, SectorMask, Tags, Victim};
+use super::{Event, Machine, NONE, Wait};
+use crate::cache::{Place, SectorMask, Tags};
 use crate::config::{GpuConfig, WritePolicy};
-use crate::dram::{AddressMap, Channel, DramError, Layout, Request as DramRequest};
 use crate::time::{Cycles, Picos};
 use std::collections::VecDeque;
 use strata_core::{LINE_BYTES, LineAddr};
 
 /// An L2 slice.
 pub(super) struct Slice {
-    tags: Tags,
+    pub(super) tags: Tags,
     /// Requests that wait for a line on its way, by place.
     waiters: Vec<u32>,
     /// When it takes the next request, in sixteenths of an L2 cycle.
     free: u64,
-    /// When its port to the crossbar is free.
-    out_free: Picos,
-    /// Requests that found every way of their set waiting for data.
-    held: VecDeque<u32>,
+    /// Its port to the crossbar.
+    pub(super) port: Port,
+    /// Requests that wait for room, in order, with the L2 cycle since when.
+    pub(super) held: VecDeque<(u32, u64)>,
+    /// Lines under way from memory.
+    outstanding: u32,
+    /// Requests to memory that their channel has not accepted yet.
+    pub(super) queued: u32,
 }
 
 impl Slice {
     pub(super) fn new(config: &GpuConfig) -> Self {
+        let l2 = &config.l2;
+        let young = (f64::from(l2.ways) * l2.eager_write_back).round() as u32;
         Self {
-            tags: Tags::new(config.l2.sets, config.l2.ways),
-            waiters: vec![NONE; (config.l2.sets * config.l2.ways) as usize],
+            tags: Tags::with_young(l2.sets, l2.ways, young),
+            waiters: vec![NONE; (l2.sets * l2.ways) as usize],
             free: 0,
-            out_free: Picos(0),
+            port: Port::default(),
             held: VecDeque::new(),
+            outstanding: 0,
+            queued: 0,
         }
+    }
+
+    fn set_of(&self, local: u64) -> u32 {
+        (local ^ fold(local / u64::from(self.tags.sets()))) as u32 % self.tags.sets()
+    }
+
+    /// True if two more requests to memory (a miss and what had to leave for it) find room.
+    fn has_room(&self, config: &GpuConfig) -> bool {
+        self.queued + 2 <= config.l2.miss_queue && self.outstanding < config.l2.mshrs
     }
 }
 
-/// Sectors that DRAM brings for a line.
+/// Sectors that memory brings for a line.
 pub(super) struct Miss {
-    slice: u32,
+    pub(super) slice: u32,
     place: u32,
     sectors: SectorMask,
 }
-
-/// A DRAM channel and what waits to enter it.
-pub(super) struct ChannelPort {
-    channel: Channel,
-    map: AddressMap,
-    /// Requests on their way to it or waiting for room, by the time they arrive.
-    coming: VecDeque<(Picos, DramRequest)>,
-    /// When its next event is, so that it has one at a time.
-    next: Picos,
-}
-
-impl ChannelPort {
-    pub(super) fn new(config: &GpuConfig) -> Result<Self, DramError> {
-        Ok(Self {
-            channel: Channel::new(&config.dram)?,
-            map: AddressMap::new(&config.dram, Layout::default())?,
-            coming: VecDeque::new(),
-            next: Picos::NEVER,
-        })
-    }
-}
-
-/// The tag of a write, for which nobody waits.
-const WRITE_TAG: u32 = NONE;
 
 impl Machine {
     /// The slice of a line and its number among the lines of that slice.
     ///
     /// Consecutive chunks of `interleave` bytes go to consecutive slices; each group of as many chunks as there are slices
     /// is rotated by a hash of its number, so that no power-of-two stride stays on one slice.
-    fn slice_of(&self, line: LineAddr) -> (u32, u64) {
+    pub(super) fn slice_of(&self, line: LineAddr) -> (u32, u64) {
         let slices = u64::from(self.config.l2.slices);
         let lines_per_chunk = (self.config.l2.interleave.0 / LINE_BYTES).max(1);
         let chunk = line.0 / lines_per_chunk;
@@ -81,173 +77,146 @@ impl Machine {
 
     /// A request reaches its slice.
     pub(super) fn l2_arrives(&mut self, request: u32, t: Picos) {
-        let (slice, local) = self.slice_of(self.requests[request].line);
+        let r = &self.requests[request];
+        let (slice, _) = self.slice_of(r.line);
+        let now = self.config.clock.l2.next(t).0;
+        if self.slices[slice as usize].held.is_empty() && self.l2_access(slice, request, now) {
+            return;
+        }
+        self.slices[slice as usize].held.push_back((request, now));
+    }
+
+    /// Serves a request from L2 cycle `now` on; false if it finds no room to ask memory.
+    fn l2_access(&mut self, slice: u32, request: u32, now: u64) -> bool {
         let r = self.requests[request];
-        let clock = self.config.clock.l2;
+        let (_, local) = self.slice_of(r.line);
+        let s = &mut self.slices[slice as usize];
+        let set = s.set_of(local);
+        let known = s.tags.find(set, r.line);
+        let has_room = s.has_room(&self.config);
+        let served = known.is_some_and(|p| r.kind == Kind::Write || r.sectors.without(s.tags.line(p).valid).is_empty());
+        if !has_room && (!served || self.config.l2.write == WritePolicy::Through) {
+            return false;
+        }
+        let Some((place, victim)) = known.map(|p| (p, None)).or_else(|| s.tags.insert(set, r.line)) else {
+            return false;
+        };
+        let aged = s.tags.take_crossed();
+        let ready = self.occupy(slice, r.kind, r.sectors, now);
+        if let Some(v) = victim.filter(|v| !v.dirty.is_empty()) {
+            self.write_back(slice, v.line, v.dirty, ready);
+        }
+        if let Some(old) = aged {
+            self.clean(slice, old, ready);
+        }
+        match r.kind {
+            Kind::Write => self.l2_write(slice, place, request, ready),
+            Kind::Read | Kind::Atomic => self.l2_read(slice, place, request, ready),
+        }
+        true
+    }
+
+    /// Takes the slice's time for a request: the L2 cycle at which a hit has its data.
+    fn occupy(&mut self, slice: u32, kind: Kind, sectors: SectorMask, now: u64) -> u64 {
         let l2 = &self.config.l2;
-        let now = clock.next(t).0;
-        let atomic = r.kind == Kind::Atomic;
-        let service = (u64::from(r.sectors.count()) * 32 * 16 / u64::from(l2.bytes_per_cycle)).max(16)
-            + if atomic { 16 * u64::from(l2.atomic_cycles) } else { 0 };
+        let service = (u64::from(sectors.count()) * 32 * 16 / u64::from(l2.bytes_per_cycle)).max(1);
         let s = &mut self.slices[slice as usize];
         let start = s.free.max(now * 16);
         s.free = start + service;
-        let ready =
-            (start + service) / 16 + u64::from(l2.latency) + if atomic { u64::from(l2.atomic_cycles) } else { 0 };
-        self.l2_access(slice, local, request, ready);
+        self.stats.wait(Wait::Slice, (start - now * 16) / 16);
+        let extra = if kind == Kind::Atomic { l2.atomic_cycles } else { 0 };
+        start / 16 + u64::from(l2.latency + extra)
     }
 
-    /// Looks a request up; `ready` is the L2 cycle at which a hit has its data.
-    fn l2_access(&mut self, slice: u32, local: u64, request: u32, ready: u64) {
+    fn l2_write(&mut self, slice: u32, place: Place, request: u32, ready: u64) {
         let r = self.requests[request];
-        let s = &mut self.slices[slice as usize];
-        let set = (local ^ fold(local / u64::from(s.tags.sets()))) as u32 % s.tags.sets();
-        let found = s.tags.find(set, r.line);
-        let Some((place, victim)) = found.map(|p| (p, None)).or_else(|| s.tags.insert(set, r.line)) else {
-            s.held.push_back(request);
-            return;
-        };
-        if let Some(v) = victim.filter(|v| !v.dirty.is_empty()) {
-            self.write_back(slice, v, ready);
-        }
-        let write_back = self.config.l2.write == WritePolicy::Back;
         let line = self.slices[slice as usize].tags.line_mut(place);
-        match r.kind {
-            Kind::Write => {
-                let hit = found.is_some() && r.sectors.without(line.valid).is_empty();
-                // A sector that is written whole needs no data from memory; one that is written in part stays as it was.
-                line.valid = line.valid.or(r.full);
-                if write_back {
-                    line.dirty = line.dirty.or(r.sectors);
-                }
-                self.stats.l2_writes += u64::from(r.sectors.count());
-                self.stats.l2_write_hits += if hit { u64::from(r.sectors.count()) } else { 0 };
-                if !write_back {
-                    let victim = Victim { line: r.line, dirty: r.sectors, clean: SectorMask::NONE };
-                    self.write_back(slice, victim, ready);
-                }
-                self.requests.remove(request);
-            }
-            Kind::Read | Kind::Atomic => {
-                let missing = r.sectors.without(line.valid);
-                let hits = r.sectors.and(line.valid).count();
-                self.stats.l2_reads += u64::from(r.sectors.count());
-                self.stats.l2_read_hits += u64::from(hits);
-                if r.kind == Kind::Atomic && write_back {
-                    line.dirty = line.dirty.or(r.sectors);
-                }
-                if missing.is_empty() {
-                    self.reply(slice, request, ready);
-                    return;
-                }
-                let to_fetch = missing.without(line.pending);
-                line.pending = line.pending.or(to_fetch);
-                let s = &mut self.slices[slice as usize];
-                self.requests[request].next = s.waiters[place.index() as usize];
-                s.waiters[place.index() as usize] = request;
-                if !to_fetch.is_empty() {
-                    let miss = self.misses.add(Miss { slice, place: place.index(), sectors: to_fetch });
-                    self.dram(slice, r.line, to_fetch, false, miss, ready);
-                }
-            }
+        let count = u64::from(r.sectors.count());
+        let hit = r.sectors.without(line.valid.or(line.dirty)).is_empty();
+        // A sector that is written whole needs no data from memory; one that is written in part stays as it was.
+        line.valid = line.valid.or(r.full.without(line.pending));
+        self.stats.l2_writes += count;
+        self.stats.l2_write_hits += if hit { count } else { 0 };
+        match self.config.l2.write {
+            WritePolicy::Back => line.dirty = line.dirty.or(r.sectors),
+            WritePolicy::Through => self.write_back(slice, r.line, r.sectors, ready),
+        }
+        self.store_done(ready);
+        self.requests.remove(request);
+    }
+
+    fn l2_read(&mut self, slice: u32, place: Place, request: u32, ready: u64) {
+        let r = self.requests[request];
+        let line = self.slices[slice as usize].tags.line_mut(place);
+        let missing = r.sectors.without(line.valid);
+        self.stats.l2_reads += u64::from(r.sectors.count());
+        self.stats.l2_read_hits += u64::from(r.sectors.and(line.valid).count());
+        if r.kind == Kind::Atomic && self.config.l2.write == WritePolicy::Back {
+            line.dirty = line.dirty.or(r.sectors);
+        }
+        if missing.is_empty() {
+            self.reply(slice, request, ready);
+            return;
+        }
+        let wanted = if self.config.l2.sectored { missing } else { SectorMask::ALL.without(line.valid) };
+        let to_fetch = wanted.without(line.pending);
+        line.pending = line.pending.or(to_fetch);
+        let s = &mut self.slices[slice as usize];
+        self.requests[request].next = s.waiters[place.index() as usize];
+        s.waiters[place.index() as usize] = request;
+        if to_fetch.is_empty() {
+            self.stats.l2_merges += 1;
+        } else {
+            s.outstanding += 1;
+            let miss = self.misses.add(Miss { slice, place: place.index(), sectors: to_fetch });
+            self.fetch(slice, r.line, to_fetch, miss, ready);
         }
     }
 
     /// Sends the answer to a request, if somebody waits for one.
     fn reply(&mut self, slice: u32, request: u32, ready: u64) {
         let r = self.requests[request];
+        if r.kind == Kind::Atomic && self.config.l2.write == WritePolicy::Through {
+            self.write_back(slice, r.line, r.sectors, ready);
+        }
         if r.load == NONE {
+            self.store_done(ready);
             self.requests.remove(request);
             return;
         }
-        let crossbar = &self.config.crossbar;
-        let bytes = crossbar.header_bytes + 32 * r.sectors.count();
         let ready = self.config.clock.l2.edge(Cycles(ready));
-        let out = self.slices[slice as usize].out_free;
-        let (at_sm, free) = self.cross(ready, out, bytes, crossbar.slice_bytes, crossbar.reply_cycles);
-        self.slices[slice as usize].out_free = free;
-        let in_free = self.sms[r.sm as usize].in_free;
-        let (arrival, free) = self.cross(at_sm, in_free, bytes, crossbar.sm_in_bytes, 0);
-        self.sms[r.sm as usize].in_free = free;
+        let arrival = self.to_sm(slice, r.sm, ready, 32 * r.sectors.count());
         self.queue.push(arrival, Event::new(Event::REPLY, request));
     }
 
-    fn write_back(&mut self, slice: u32, victim: Victim, ready: u64) {
-        self.stats.l2_write_backs += u64::from(victim.dirty.count());
-        self.dram(slice, victim.line, victim.dirty, true, WRITE_TAG, ready);
+    /// A store or a reduction has taken effect at L2 cycle `ready`.
+    fn store_done(&mut self, ready: u64) {
+        self.stores_out -= 1;
+        self.last_store = self.last_store.max(self.config.clock.l2.edge(Cycles(ready)));
     }
 
-    /// Asks DRAM for sectors of a line; `ready` is the L2 cycle at which the request leaves L2.
-    fn dram(&mut self, slice: u32, line: LineAddr, sectors: SectorMask, write: bool, tag: u32, ready: u64) {
-        let per_channel = self.config.l2.slices / self.config.dram.channels;
-        let channel = slice / per_channel;
-        let (_, local) = self.slice_of(line);
-        let lines_per_chunk = (self.config.l2.interleave.0 / LINE_BYTES).max(1);
-        let (chunk, within) = (local / lines_per_chunk, local % lines_per_chunk);
-        let local_line = (chunk * u64::from(per_channel) + u64::from(slice % per_channel)) * lines_per_chunk + within;
-        if write {
-            self.stats.dram_writes += u64::from(sectors.count());
-        } else {
-            self.stats.dram_reads += u64::from(sectors.count());
-        }
-        let time = self.config.clock.l2.edge(Cycles(ready + u64::from(self.config.dram.controller_cycles)));
-        let port = &mut self.channels[channel as usize];
-        let place = port.map.place(local_line * LINE_BYTES);
-        let request = DramRequest { row: place.row, bank: place.bank, accesses: sectors.count() as u8, write, tag };
-        // Slices of a channel take turns, so arrivals are nearly in order already.
-        let at = port.coming.iter().rposition(|c| c.0 <= time).map_or(0, |k| k + 1);
-        port.coming.insert(at, (time, request));
-        self.rouse(channel, time);
-    }
-
-    /// Makes sure that a channel acts at `time` or earlier.
-    fn rouse(&mut self, channel: u32, time: Picos) {
-        let port = &mut self.channels[channel as usize];
-        if time < port.next {
-            port.next = time;
-            self.queue.push(time, Event::new(Event::CHANNEL, channel));
+    /// Writes back what is dirty in a line that stays.
+    fn clean(&mut self, slice: u32, place: Place, ready: u64) {
+        let tags = &mut self.slices[slice as usize].tags;
+        let dirty = std::mem::take(&mut tags.line_mut(place).dirty);
+        if !dirty.is_empty() {
+            let line = tags.address(place);
+            self.stats.l2_eager_write_backs += u64::from(dirty.count());
+            self.write_back(slice, line, dirty, ready);
         }
     }
 
-    pub(super) fn channel_acts(&mut self, channel: u32, t: Picos) {
-        let clock = self.config.clock.dram;
-        let port = &mut self.channels[channel as usize];
-        if t < port.next {
-            return;
-        }
-        port.next = Picos::NEVER;
-        let now = clock.next(t).0;
-        let mut done = std::mem::take(&mut self.done);
-        let mut next = port.channel.advance(now, &mut done);
-        while let Some(&(arrival, request)) = port.coming.front()
-            && arrival <= t
-            && port.channel.has_room(request.write)
-        {
-            next = Some(port.channel.push(now, request));
-            port.coming.pop_front();
-        }
-        for (cycle, tag) in done.drain(..) {
-            if tag != WRITE_TAG {
-                let back = clock.edge(Cycles(cycle));
-                self.queue.push(back, Event::new(Event::FILL, tag));
-            }
-        }
-        self.done = done;
-        let due = self.channels[channel as usize].coming.front().map(|c| c.0);
-        if let Some(next) = next {
-            self.rouse(channel, clock.edge(Cycles(next.max(now + 1))));
-        }
-        // What found no room is tried again whenever the channel acts.
-        if let Some(due) = due.filter(|&d| d > t) {
-            self.rouse(channel, due);
-        }
+    fn write_back(&mut self, slice: u32, line: LineAddr, dirty: SectorMask, ready: u64) {
+        self.stats.l2_write_backs += u64::from(dirty.count());
+        self.put(slice, line, dirty, ready);
     }
 
-    /// DRAM has delivered sectors of a line.
+    /// Memory has delivered sectors of a line.
     pub(super) fn l2_fills(&mut self, miss: u32, t: Picos) {
         let Miss { slice, place, sectors } = self.misses[miss];
         self.misses.remove(miss);
         let s = &mut self.slices[slice as usize];
+        s.outstanding -= 1;
         let line = s.tags.line_mut(Place::at(place));
         line.valid = line.valid.or(sectors);
         line.pending = line.pending.without(sectors);
@@ -265,28 +234,41 @@ impl Machine {
             }
             waiter = next;
         }
-        if let Some(held) = self.slices[slice as usize].held.pop_front() {
-            let (_, local) = self.slice_of(self.requests[held].line);
-            self.l2_access(slice, local, held, ready);
+        self.resume_slice(slice, t);
+    }
+
+    /// There may be room again for what waits at a slice.
+    pub(super) fn resume_slice(&mut self, slice: u32, t: Picos) {
+        let now = self.config.clock.l2.next(t).0;
+        while let Some(&(request, since)) = self.slices[slice as usize].held.front() {
+            let at = now.max(since);
+            if !self.l2_access(slice, request, at) {
+                return;
+            }
+            self.stats.wait(Wait::MemoryQueue, at - since);
+            self.slices[slice as usize].held.pop_front();
         }
     }
 
     /// A host-to-device copy: its lines are in L2 afterwards, clean, if the card does that.
-    pub fn copy_in(&mut self, first: LineAddr, lines: u64) {
-        if !self.config.l2.copies_fill {
-            return;
-        }
+    pub(super) fn fill_from_host(&mut self, first: LineAddr, lines: u64) {
         for k in 0..lines {
             let line = LineAddr(first.0 + k);
             let (slice, local) = self.slice_of(line);
             let s = &mut self.slices[slice as usize];
-            let set = (local ^ fold(local / u64::from(s.tags.sets()))) as u32 % s.tags.sets();
+            let set = s.set_of(local);
             let found = s.tags.find(set, line);
-            if let Some(p) = found.or_else(|| s.tags.insert(set, line).map(|(p, _)| p)) {
+            let place = if self.config.l2.copies_fill {
+                found.or_else(|| s.tags.insert(set, line).map(|(p, _)| p))
+            } else {
+                found
+            };
+            if let Some(p) = place {
                 let l = s.tags.line_mut(p);
                 l.valid = SectorMask::ALL;
                 l.dirty = SectorMask::NONE;
             }
+            s.tags.take_crossed();
         }
     }
 }

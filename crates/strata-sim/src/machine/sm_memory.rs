@@ -1,13 +1,13 @@
-//! The memory side of an SM: coalescing, L1, shared and constant memory, loads that wait for their data.
+//! The memory side of an SM: coalescing, L1, constant memory, loads that wait for their data.
 
-use super::issue::is_idle;
-use super::{Event, Machine, NONE};
+use super::issue::is_shared;
+use super::{Event, Machine, NONE, Wait};
 use crate::cache::{Place, SectorMask};
 use crate::coalesce::{LineRequest, bank_conflicts, coalesce};
 use crate::time::Picos;
-use crate::view::{Action, MicroOp};
+use crate::view::{Action, MicroOp, View};
 use arrayvec::ArrayVec;
-use strata_core::{LineAddr, Space, WarpOp};
+use strata_core::{LANES, LineAddr, Space};
 
 /// What a request asks of L2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +32,15 @@ pub(super) struct Request {
     place: u32,
     /// Next in a list of requests that wait for the same thing.
     pub(super) next: u32,
+    /// When it was ready to leave the SM, core cycles; since when it waits.
+    since: u64,
+}
+
+impl Request {
+    /// True if somebody waits for an answer.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.kind == Kind::Read || self.load != NONE
+    }
 }
 
 /// A load whose data has not all arrived.
@@ -41,165 +50,196 @@ pub(super) struct LoadOp {
     remaining: u32,
     /// When the data that is known to come is there, core cycles.
     ready: u64,
-    registers: ArrayVec<u32, 8>,
+    registers: ArrayVec<u16, 8>,
+}
+
+/// The load/store unit of an SM.
+pub(super) struct LoadStoreUnit {
+    /// When it takes the next line request, in sixteenths of a core cycle.
+    free: u64,
+    /// When each of the last instructions left the queue before the unit; the oldest is at `next`.
+    left: Box<[u64]>,
+    next: usize,
+}
+
+impl LoadStoreUnit {
+    pub(super) fn new(queue: u32) -> Self {
+        Self { free: 0, left: vec![0; queue.max(1) as usize].into_boxed_slice(), next: 0 }
+    }
+
+    /// When the next instruction finds room in the queue, core cycles.
+    pub(super) fn room_at(&self) -> u64 {
+        self.left[self.next]
+    }
 }
 
 impl Machine {
     /// A memory operation issues at core cycle `at`.
-    pub(super) fn memory_op(&mut self, warp: u32, op: &MicroOp, executed: WarpOp, at: u64) {
-        if is_idle(&executed) {
-            self.deliver(warp, &op.dst, at + 1);
+    pub(super) fn memory_op(&mut self, warp: u32, view: &View, op: &MicroOp, at: u64) {
+        let accesses = self.accesses(warp, op);
+        let targets = view.targets(op);
+        if accesses.is_empty() {
+            self.deliver(warp, targets, at + 1);
             return;
         }
-        let set = self.warps[warp as usize].batch.addresses[executed.addresses as usize];
-        match set.space {
-            Space::Shared => self.shared_access(warp, op, executed, at),
-            Space::Const | Space::Param => self.constant_access(warp, op, executed, at),
-            _ => self.global_access(warp, op, executed, at),
-        }
-    }
-
-    fn shared_access(&mut self, warp: u32, op: &MicroOp, executed: WarpOp, at: u64) {
-        let w = &self.warps[warp as usize];
-        let addresses = &w.batch.addresses[executed.addresses as usize].lanes;
-        let cycles = u64::from(bank_conflicts(addresses, executed.mask, op.width, self.config.shared.banks));
-        let sm = &mut self.sms[w.sm as usize];
-        let start = at.max(sm.shared_free);
-        sm.shared_free = start + cycles;
-        self.stats.shared_accesses += 1;
-        self.stats.shared_conflict_cycles += cycles - 1;
-        let ready = start + cycles - 1 + u64::from(self.config.shared.latency);
-        self.deliver(warp, &op.dst, ready);
-    }
-
-    fn constant_access(&mut self, warp: u32, op: &MicroOp, executed: WarpOp, at: u64) {
         let mut lines = std::mem::take(&mut self.lines);
         lines.clear();
-        let w = &self.warps[warp as usize];
-        let addresses = &w.batch.addresses[executed.addresses as usize].lanes;
-        coalesce(addresses, executed.mask, op.width, &mut lines);
-        let sm = w.sm;
-        let latency = u64::from(self.config.constant.latency);
-        let mut missing = 0;
-        for request in &lines {
-            let tags = &mut self.sms[sm as usize].constants;
-            let set = request.line.0 as u32 % tags.sets();
-            if tags.find(set, request.line).is_none() {
-                tags.insert(set, request.line);
-                missing += 1;
+        let batch = &self.warps[warp as usize].batch;
+        let stores = op.action != Action::Atomic && op.action != Action::Load && targets.is_empty();
+        let group = if stores { self.config.l1.store_group } else { LANES as u32 };
+        let mut shared_cycles = 0;
+        let mut space = Space::Shared;
+        for (mask, set) in &accesses {
+            if is_shared(set) {
+                shared_cycles += bank_conflicts(batch, set, *mask, op.width, self.config.shared.banks);
+            } else {
+                coalesce(batch, set, *mask, op.width, group, &mut lines);
+                space = set.space;
             }
         }
-        self.stats.constant_accesses += lines.len() as u64;
-        self.stats.constant_misses += missing;
-        if missing == 0 || op.dst.is_empty() {
-            self.deliver(warp, &op.dst, at + latency + lines.len() as u64 - 1);
-        } else {
-            self.send_load(warp, op, &lines, at + latency);
+        let mut known = at + 1;
+        if shared_cycles > 0 {
+            known = self.shared_by_generic(warp, at, shared_cycles);
         }
-        self.lines = lines;
-    }
-
-    fn global_access(&mut self, warp: u32, op: &MicroOp, executed: WarpOp, at: u64) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.clear();
-        let set = &self.warps[warp as usize].batch.addresses[executed.addresses as usize];
-        coalesce(&set.lanes, executed.mask, op.width, &mut lines);
-        let local = set.space == Space::Local;
         if !self.config.l1.sectored {
             for request in &mut lines {
                 request.sectors = SectorMask::ALL;
             }
         }
-        let stores = op.dst.is_empty() && op.action != Action::Load;
-        if op.action == Action::Atomic {
-            self.atomic(warp, op, &lines, at);
-        } else if stores {
-            self.store(warp, &lines, at);
-        } else if (self.config.l1.global_loads || local || op.read_only) && !op.bypass_l1 {
-            self.cached_load(warp, op, &lines, at);
-        } else {
-            self.stats.l1_bypasses += lines.len() as u64;
-            self.send_load(warp, op, &lines, at);
+        match (space, op.action) {
+            _ if lines.is_empty() => self.deliver(warp, targets, known),
+            (Space::Const | Space::Param, _) => self.constant_access(warp, targets, &lines, at),
+            (_, Action::Atomic) => self.atomic(warp, targets, &lines, at),
+            _ if stores => self.store(warp, &lines, at),
+            _ => {
+                let cached = (self.config.l1.global_loads || space == Space::Local || op.read_only) && !op.bypass_l1;
+                self.load(warp, targets, &lines, at, known, cached);
+            }
         }
         self.lines = lines;
     }
 
-    /// The cycle at which the load/store unit takes a line request that comes at `at`.
-    fn through_lsu(&mut self, sm: u32, at: u64, sectors: SectorMask) -> u64 {
+    /// A generic access that went to shared memory, in whole or in part: when its data is there.
+    fn shared_by_generic(&mut self, warp: u32, at: u64, cycles: u32) -> u64 {
+        let sm = &mut self.sms[self.warps[warp as usize].sm as usize];
+        sm.shared.forget(at);
+        let start = sm.shared.take_first(at, cycles).unwrap_or(at);
+        self.stats.shared_accesses += 1;
+        self.stats.shared_conflict_cycles += u64::from(cycles - 1);
+        start + u64::from(cycles - 1 + self.config.shared.latency)
+    }
+
+    fn constant_access(&mut self, warp: u32, targets: &[u16], lines: &[LineRequest], at: u64) {
+        let sm = self.warps[warp as usize].sm;
+        let latency = u64::from(self.config.constant.latency);
+        let mut missing: ArrayVec<LineRequest, LANES> = ArrayVec::new();
+        for request in lines {
+            let tags = &mut self.sms[sm as usize].constants;
+            let set = request.line.0 as u32 % tags.sets();
+            if tags.find(set, request.line).is_none() {
+                tags.insert(set, request.line);
+                missing.extend([*request]);
+            }
+        }
+        self.stats.constant_accesses += lines.len() as u64;
+        self.stats.constant_misses += missing.len() as u64;
+        let known = at + latency + lines.len() as u64 - 1;
+        if missing.is_empty() || targets.is_empty() {
+            self.deliver(warp, targets, known);
+        } else {
+            self.load(warp, targets, &missing, at + latency, known, false);
+        }
+    }
+
+    /// The cycle at which the load/store unit takes each line request of an instruction that comes at `at`.
+    fn through_lsu(&mut self, sm: u32, at: u64, lines: &[LineRequest]) -> ArrayVec<u64, LANES> {
         let l1 = &self.config.l1;
-        let by_request = (16.0 / l1.requests_per_cycle) as u64;
-        let by_bytes = u64::from(sectors.count()) * 32 * 16 / u64::from(l1.bytes_per_cycle);
-        let sm = &mut self.sms[sm as usize];
-        let start = sm.lsu_free.max(at * 16);
-        sm.lsu_free = start + by_request.max(by_bytes);
-        start / 16
+        let lsu = &mut self.sms[sm as usize].lsu;
+        let start = lsu.free.max(at * 16);
+        let mut next = start;
+        let mut taken = ArrayVec::new();
+        for request in lines {
+            let _ = taken.try_push(next / 16);
+            let by_bytes = u64::from(request.sectors.count()) * 32 * 16 / u64::from(l1.bytes_per_cycle);
+            next += by_bytes.max(16);
+        }
+        lsu.free = next.max(start + (l1.instruction_cycles * 16.0) as u64);
+        lsu.left[lsu.next] = start / 16;
+        lsu.next = (lsu.next + 1) % lsu.left.len();
+        self.stats.wait(Wait::LoadStoreUnit, (start - at * 16) / 16);
+        taken
     }
 
-    /// A load that goes to L2 without looking into L1.
-    fn send_load(&mut self, warp: u32, op: &MicroOp, lines: &[LineRequest], at: u64) {
+    fn load(&mut self, warp: u32, targets: &[u16], lines: &[LineRequest], at: u64, known: u64, cached: bool) {
         let sm = self.warps[warp as usize].sm;
-        let registers = op.dst.iter().copied().collect();
-        let load = self.loads.add(LoadOp { warp, remaining: lines.len() as u32, ready: at, registers });
-        self.expect(warp, op);
-        for request in lines {
-            let taken = self.through_lsu(sm, at, request.sectors);
-            self.send(sm, request, Kind::Read, load, NONE, taken);
+        let registers = targets.iter().copied().collect();
+        // One part more than there are requests: it arrives when all are sent.
+        let load = self.loads.add(LoadOp { warp, remaining: lines.len() as u32 + 1, ready: known, registers });
+        self.expect(warp, targets);
+        let taken = self.through_lsu(sm, at, lines);
+        for (request, &taken) in lines.iter().zip(&taken) {
+            let translated = self.translate(sm, request.line, taken);
+            if cached {
+                self.look_into_l1(sm, request, load, translated);
+            } else {
+                self.stats.l1_bypasses += 1;
+                self.send(sm, request, Kind::Read, load, NONE, translated);
+            }
         }
-    }
-
-    fn cached_load(&mut self, warp: u32, op: &MicroOp, lines: &[LineRequest], at: u64) {
-        let sm = self.warps[warp as usize].sm;
-        let latency = u64::from(self.config.l1.latency);
-        let registers: ArrayVec<u32, 8> = op.dst.iter().copied().collect();
-        let load = self.loads.add(LoadOp { warp, remaining: 1, ready: at, registers });
-        for request in lines {
-            let taken = self.through_lsu(sm, at, request.sectors);
-            self.stats.l1_accesses += 1;
-            let unit = &mut self.sms[sm as usize];
-            let set = (request.line.0 ^ request.line.0 >> 7) as u32 % unit.l1.sets();
-            let place = unit.l1.find(set, request.line);
-            let (valid, pending) = place.map_or_else(Default::default, |p| {
-                let line = unit.l1.line(p);
-                (line.valid, line.pending)
-            });
-            let wanted = request.sectors;
-            if wanted.without(valid).is_empty() {
-                self.stats.l1_hits += 1;
-                let ready = taken + latency;
-                self.loads[load].ready = self.loads[load].ready.max(ready);
-                continue;
-            }
-            self.loads[load].remaining += 1;
-            if let Some(p) = place
-                && wanted.without(valid.or(pending)).is_empty()
-            {
-                // Everything missing is on its way: wait for it.
-                self.stats.l1_merges += 1;
-                self.wait_for_line(sm, p, request, load);
-                continue;
-            }
-            self.stats.l1_misses += 1;
-            let room = place.or_else(|| unit.l1.insert(set, request.line).map(|(p, _)| p));
-            let missing = LineRequest { sectors: wanted.without(valid.or(pending)), ..*request };
-            let Some(p) = room else {
-                // Every way waits for data: the request goes out without a place.
-                self.send(sm, request, Kind::Read, load, NONE, taken);
-                continue;
-            };
-            let line = unit.l1.line_mut(p);
-            line.pending = line.pending.or(missing.sectors);
-            if !wanted.and(pending).is_empty() {
-                self.loads[load].remaining += 1;
-                self.wait_for_line(sm, p, request, load);
-            }
-            self.send(sm, &missing, Kind::Read, load, p.index(), taken);
-        }
-        self.expect(warp, op);
         self.part_arrived(load, 0);
     }
 
+    /// The set of a line in L1.
+    fn l1_set(sets: u32, line: LineAddr) -> u32 {
+        (line.0 ^ line.0 >> 7) as u32 % sets
+    }
+
+    /// One line request of a load that L1 may serve.
+    fn look_into_l1(&mut self, sm: u32, request: &LineRequest, load: u32, taken: u64) {
+        self.stats.l1_accesses += 1;
+        self.stats.l1_sectors += u64::from(request.sectors.count());
+        let unit = &mut self.sms[sm as usize];
+        let set = Self::l1_set(unit.l1.sets(), request.line);
+        let place = unit.l1.find(set, request.line);
+        let (valid, pending) = place.map_or_else(Default::default, |p| {
+            let line = unit.l1.line(p);
+            (line.valid, line.pending)
+        });
+        let wanted = request.sectors;
+        if wanted.without(valid).is_empty() {
+            self.stats.l1_hits += 1;
+            self.stats.l1_sector_hits += u64::from(wanted.count());
+            self.part_arrived(load, taken + u64::from(self.config.l1.latency));
+            return;
+        }
+        if let Some(p) = place
+            && wanted.without(valid.or(pending)).is_empty()
+        {
+            // Everything missing is on its way: wait for it.
+            self.stats.l1_merges += 1;
+            self.wait_for_line(sm, p, request, load, taken);
+            return;
+        }
+        self.stats.l1_misses += 1;
+        self.stats.l1_sector_hits += u64::from(wanted.and(valid).count());
+        let room = place.or_else(|| unit.l1.insert(set, request.line).map(|(p, _)| p));
+        let missing = LineRequest { sectors: wanted.without(valid.or(pending)), ..*request };
+        let Some(p) = room else {
+            // Every way waits for data: the request goes out without a place.
+            self.send(sm, request, Kind::Read, load, NONE, taken);
+            return;
+        };
+        let line = unit.l1.line_mut(p);
+        line.pending = line.pending.or(missing.sectors);
+        if !wanted.and(pending).is_empty() {
+            self.loads[load].remaining += 1;
+            self.wait_for_line(sm, p, request, load, taken);
+        }
+        self.send(sm, &missing, Kind::Read, load, p.index(), taken);
+    }
+
     /// A load waits for a line that another request brings.
-    fn wait_for_line(&mut self, sm: u32, place: Place, request: &LineRequest, load: u32) {
+    fn wait_for_line(&mut self, sm: u32, place: Place, request: &LineRequest, load: u32, since: u64) {
         let head = self.sms[sm as usize].waiters[place.index() as usize];
         let waiter = self.requests.add(Request {
             line: request.line,
@@ -210,39 +250,68 @@ impl Machine {
             load,
             place: place.index(),
             next: head,
+            since,
         });
         self.sms[sm as usize].waiters[place.index() as usize] = waiter;
     }
 
     fn store(&mut self, warp: u32, lines: &[LineRequest], at: u64) {
         let sm = self.warps[warp as usize].sm;
-        for request in lines {
-            let taken = self.through_lsu(sm, at, request.sectors);
+        let taken = self.through_lsu(sm, at, lines);
+        for (request, &taken) in lines.iter().zip(&taken) {
+            let translated = self.translate(sm, request.line, taken);
             self.stats.l1_writes += 1;
-            self.send(sm, request, Kind::Write, NONE, NONE, taken);
+            if self.config.l1.global_loads {
+                self.write_l1(sm, request);
+            }
+            self.send(sm, request, Kind::Write, NONE, NONE, translated);
         }
     }
 
-    fn atomic(&mut self, warp: u32, op: &MicroOp, lines: &[LineRequest], at: u64) {
+    /// A store passes through L1: what is there is updated, and a whole sector may come to be there.
+    fn write_l1(&mut self, sm: u32, request: &LineRequest) {
+        let allocate = self.config.l1.write_allocate;
+        let l1 = &mut self.sms[sm as usize].l1;
+        let set = Self::l1_set(l1.sets(), request.line);
+        let absent = || allocate.then(|| l1.insert(set, request.line).map(|(p, _)| p)).flatten();
+        let found = l1.find(set, request.line);
+        if let Some(p) = found.or_else(absent) {
+            let line = l1.line_mut(p);
+            line.valid = line.valid.or(request.full.without(line.pending));
+        }
+    }
+
+    fn atomic(&mut self, warp: u32, targets: &[u16], lines: &[LineRequest], at: u64) {
         let sm = self.warps[warp as usize].sm;
-        let returns = !op.dst.is_empty();
-        let load = if returns {
-            let registers = op.dst.iter().copied().collect();
-            self.expect(warp, op);
-            self.loads.add(LoadOp { warp, remaining: lines.len() as u32, ready: at, registers })
-        } else {
+        let load = if targets.is_empty() {
             NONE
+        } else {
+            self.expect(warp, targets);
+            let registers = targets.iter().copied().collect();
+            self.loads.add(LoadOp { warp, remaining: lines.len() as u32, ready: at, registers })
         };
-        for request in lines {
-            let taken = self.through_lsu(sm, at, request.sectors);
+        let taken = self.through_lsu(sm, at, lines);
+        for (request, &taken) in lines.iter().zip(&taken) {
+            let translated = self.translate(sm, request.line, taken);
             self.stats.atomics += 1;
-            self.send(sm, request, Kind::Atomic, load, NONE, taken);
+            self.drop_from_l1(sm, request.line);
+            self.send(sm, request, Kind::Atomic, load, NONE, translated);
+        }
+    }
+
+    /// What an atomic changes at L2 is stale in this SM's L1.
+    fn drop_from_l1(&mut self, sm: u32, line: LineAddr) {
+        let l1 = &mut self.sms[sm as usize].l1;
+        let set = Self::l1_set(l1.sets(), line);
+        if let Some(p) = l1.find(set, line) {
+            l1.line_mut(p).valid = SectorMask::NONE;
         }
     }
 
     /// Sends a request towards L2; it leaves the SM at core cycle `at` plus the latency of a miss, when the port is free.
     fn send(&mut self, sm: u32, line: &LineRequest, kind: Kind, load: u32, place: u32, at: u64) {
-        let request = self.requests.add(Request {
+        let since = at + u64::from(self.config.l1.miss_latency);
+        let request = Request {
             line: line.line,
             sectors: line.sectors,
             full: line.full,
@@ -251,39 +320,25 @@ impl Machine {
             load,
             place,
             next: NONE,
-        });
-        let waits = kind == Kind::Read || load != NONE;
-        if waits && self.sms[sm as usize].outstanding >= self.config.l1.mshrs {
-            self.stats.mshr_stalls += 1;
-            self.sms[sm as usize].held.push_back(request);
+            since,
+        };
+        let awaited = request.is_awaited();
+        let request = self.requests.add(request);
+        let unit = &mut self.sms[sm as usize];
+        if awaited && unit.outstanding >= self.config.l1.mshrs {
+            unit.held.push_back(request);
             return;
         }
-        self.leave_sm(request, at);
+        unit.outstanding += u32::from(awaited);
+        self.leave_sm(request, since);
     }
 
-    fn leave_sm(&mut self, request: u32, at: u64) {
-        let r = self.requests[request];
-        let crossbar = &self.config.crossbar;
+    fn leave_sm(&mut self, request: u32, ready: u64) {
+        let r = &self.requests[request];
+        self.stats.wait(Wait::Mshr, ready - r.since);
         let data = if r.kind == Kind::Read { 0 } else { 32 * r.sectors.count() };
-        let bytes = crossbar.header_bytes + data;
-        let ready = self.core_time(at + u64::from(self.config.l1.miss_latency));
-        let (arrival, free) =
-            self.cross(ready, self.sms[r.sm as usize].out_free, bytes, crossbar.sm_out_bytes, crossbar.request_cycles);
-        let sm = &mut self.sms[r.sm as usize];
-        sm.out_free = free;
-        if r.kind == Kind::Read || r.load != NONE {
-            sm.outstanding += 1;
-        }
+        let arrival = self.to_slice(r.sm, self.core_time(ready), data);
         self.queue.push(arrival, Event::new(Event::L2, request));
-    }
-
-    /// Sends bytes through a port that is free at `free`: when they arrive, and when the port is free again.
-    pub(super) fn cross(&self, ready: Picos, free: Picos, bytes: u32, per_cycle: u32, cycles: u32) -> (Picos, Picos) {
-        let clock = self.config.clock.interconnect;
-        let start = clock.next(ready.max(free));
-        let busy = u64::from(bytes.div_ceil(per_cycle.max(1)));
-        let end = crate::time::Cycles(start.0 + busy);
-        (clock.edge(crate::time::Cycles(end.0 + u64::from(cycles))), clock.edge(end))
     }
 
     /// A reply reaches its SM.
@@ -292,6 +347,8 @@ impl Machine {
         self.requests.remove(request);
         let cycle = self.core_cycle(t);
         self.sms[r.sm as usize].outstanding -= 1;
+        self.stats.reply_latency += cycle - r.since;
+        self.stats.replies += 1;
         if r.place != NONE {
             self.fill_l1(&r, cycle);
         }
@@ -299,7 +356,9 @@ impl Machine {
             self.part_arrived(r.load, cycle);
         }
         if let Some(held) = self.sms[r.sm as usize].held.pop_front() {
-            self.leave_sm(held, cycle);
+            self.sms[r.sm as usize].outstanding += 1;
+            let ready = cycle.max(self.requests[held].since);
+            self.leave_sm(held, ready);
         }
     }
 
