@@ -4,17 +4,24 @@
 //! its unit and a sentence that says what was counted. One tree feeds the table a person reads and the JSON a script
 //! reads, so that the two cannot disagree.
 //!
+//! Invariant: trees add up. A derived value keeps what it was divided from, so the hit rate of ten launches is the hits
+//! of all over the accesses of all, not a mean of rates.
+//!
 //! ```
 //! use strata_core::stats::{Stats, Unit};
 //!
 //! let mut stats = Stats::default();
 //! stats.count("gpu.launches", 3, Unit::Launches, "kernels launched");
-//! stats.real("gpu.lane_use", 0.5, Unit::Fraction, "active lanes per warp instruction, of 32");
-//! assert_eq!(stats.get("gpu.launches").unwrap().value.as_f64(), 3.0);
+//! stats.quotient("gpu.lane_use", 48.0, 64.0, Unit::Fraction, "active lanes per warp instruction, of 32");
+//! let twice = stats.clone();
+//! stats.add(&twice);
+//! assert_eq!(stats.number("gpu.launches"), Some(6.0));
+//! assert_eq!(stats.number("gpu.lane_use"), Some(0.75));
 //! assert_eq!(stats.under("gpu").count(), 2);
 //! ```
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
 /// What a value counts.
@@ -23,12 +30,17 @@ use std::fmt;
 pub enum Unit {
     Instructions,
     Bytes,
+    /// Transfers of 32 bytes.
+    Sectors,
+    /// Line requests: one for each line that a warp instruction touches.
+    Requests,
     Launches,
     Cycles,
     /// Things that have no unit of their own; the description names them.
     Events,
     /// A share between 0 and 1.
     Fraction,
+    BytesPerSecond,
     /// One quantity per another; the description names both.
     Ratio,
 }
@@ -39,10 +51,13 @@ impl Unit {
         match self {
             Self::Instructions => "instructions",
             Self::Bytes => "bytes",
+            Self::Sectors => "sectors",
+            Self::Requests => "requests",
             Self::Launches => "launches",
             Self::Cycles => "cycles",
             Self::Events => "events",
             Self::Fraction => "fraction",
+            Self::BytesPerSecond => "bytes/s",
             Self::Ratio => "ratio",
         }
     }
@@ -59,8 +74,13 @@ impl fmt::Display for Unit {
 pub enum Value {
     /// Counted, exact.
     Count(u64),
-    /// Derived; always finite.
-    Real(f64),
+    /// Derived: one sum divided by another, which is not 0.
+    Quotient {
+        /// What is divided.
+        of: f64,
+        /// By what.
+        by: f64,
+    },
 }
 
 impl Value {
@@ -68,7 +88,21 @@ impl Value {
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Count(n) => n as f64,
-            Self::Real(x) => x,
+            Self::Quotient { of, by } => of / by,
+        }
+    }
+
+    /// Both together. Values under one path are of one kind, because they come from one place in the code.
+    fn plus(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Count(a), Self::Count(b)) => Self::Count(a.saturating_add(b)),
+            (Self::Quotient { of: a, by: b }, Self::Quotient { of: c, by: d }) => {
+                Self::Quotient { of: a + c, by: b + d }
+            }
+            (mine, _) => {
+                debug_assert!(false, "a count and a quotient under one path");
+                mine
+            }
         }
     }
 }
@@ -93,18 +127,35 @@ pub struct Stats {
 impl Stats {
     /// Adds `value` to the count at `path`: what two parts of the machine report under one name adds up.
     pub fn count(&mut self, path: impl Into<String>, value: u64, unit: Unit, description: &'static str) {
-        let stat = self.entries.entry(path.into()).or_insert(Stat { value: Value::Count(0), unit, description });
-        stat.value = match stat.value {
-            Value::Count(n) => Value::Count(n.saturating_add(value)),
-            Value::Real(x) => Value::Real(x + value as f64),
-        };
+        self.put(path.into(), Stat { value: Value::Count(value), unit, description });
     }
 
-    /// Sets a derived value. A quotient by zero has no value and leaves no entry.
-    pub fn real(&mut self, path: impl Into<String>, value: f64, unit: Unit, description: &'static str) {
-        if value.is_finite() {
-            self.entries.insert(path.into(), Stat { value: Value::Real(value), unit, description });
+    /// Adds to a derived value. A quotient by zero has no value and leaves no entry.
+    pub fn quotient(&mut self, path: impl Into<String>, of: f64, by: f64, unit: Unit, description: &'static str) {
+        if (of / by).is_finite() {
+            self.put(path.into(), Stat { value: Value::Quotient { of, by }, unit, description });
         }
+    }
+
+    /// Adds everything in another tree.
+    pub fn add(&mut self, other: &Self) {
+        for (path, stat) in &other.entries {
+            self.put(path.clone(), stat.clone());
+        }
+    }
+
+    fn put(&mut self, path: String, stat: Stat) {
+        match self.entries.entry(path) {
+            Entry::Vacant(place) => {
+                place.insert(stat);
+            }
+            Entry::Occupied(mut place) => place.get_mut().value = place.get().value.plus(stat.value),
+        }
+    }
+
+    /// The number at `path`.
+    pub fn number(&self, path: &str) -> Option<f64> {
+        self.get(path).map(|stat| stat.value.as_f64())
     }
 
     /// The statistic at `path`.
@@ -140,8 +191,22 @@ mod tests {
     #[test]
     fn a_quotient_by_zero_leaves_no_entry() {
         let mut stats = Stats::default();
-        stats.real("a", f64::NAN, Unit::Fraction, "nothing");
+        stats.quotient("a", 0.0, 0.0, Unit::Fraction, "nothing");
         assert!(stats.get("a").is_none());
+    }
+
+    #[test]
+    fn quotients_add_up_as_their_parts_do() {
+        let tree = |hits: f64, of: f64| {
+            let mut stats = Stats::default();
+            stats.quotient("rate", hits, of, Unit::Fraction, "hits of accesses");
+            stats
+        };
+        let mut all = tree(0.0, 0.0);
+        for part in [tree(1.0, 10.0), tree(0.0, 0.0), tree(29.0, 30.0)] {
+            all.add(&part);
+        }
+        assert_eq!(all.number("rate"), Some(0.75));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What stands behind a device.
 
-use strata_core::{Addr, Bytes, Counts, Dim3};
+use strata_core::{Addr, Bytes, Counts, Dim3, Stats};
 
 /// An error of a host call or of the device program it started, ready to be shown.
 #[derive(Debug, thiserror::Error)]
@@ -105,6 +105,8 @@ pub struct LaunchReport {
     pub counts: Counts,
     /// Core cycles, launch latency included; `None` if the engine has no clock.
     pub cycles: Option<u64>,
+    /// What the machine counted during the launch; empty if the engine has no machine.
+    pub stats: Stats,
 }
 
 /// Everything a program tells the device, in program order (seam 0).

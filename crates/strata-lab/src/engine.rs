@@ -3,7 +3,7 @@
 use crate::monitor::Monitor;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use strata_core::{Addr, Bytes};
+use strata_core::{Addr, Bytes, Stats};
 use strata_emu::{Capacity, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
 use strata_host::{
     AllocFlags, Allocation, AllocationId, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport, ModuleId,
@@ -11,6 +11,10 @@ use strata_host::{
 };
 use strata_sim::config::GpuConfig;
 use strata_sim::{KernelNeeds, Machine};
+use strata_workloads::Module;
+
+/// Where the machine's statistics stand in the tree.
+pub const MACHINE: &str = "gpu";
 
 /// How an engine runs.
 #[derive(Clone)]
@@ -26,6 +30,25 @@ pub struct EngineOptions {
     pub monitor: Arc<Monitor>,
     /// Registers per thread that the assembler gave each kernel; for others they are estimated.
     pub registers: BTreeMap<String, u32>,
+}
+
+impl EngineOptions {
+    /// One host thread, no checks, no limits, nobody watching; the kernels of `modules` have the registers that the
+    /// assembler gave them.
+    pub fn plain(modules: &[Module]) -> Self {
+        Self {
+            threads: 1,
+            check: false,
+            max_instructions: None,
+            monitor: Arc::default(),
+            registers: assembled_registers(modules),
+        }
+    }
+}
+
+/// Registers per thread of the kernels of built-in programs, as the assembler gave them.
+pub(crate) fn assembled_registers(modules: &[Module]) -> BTreeMap<String, u32> {
+    modules.iter().flat_map(Module::resources).map(|(kernel, resources)| (kernel, resources.registers)).collect()
 }
 
 /// The emulator alone: real values, no time.
@@ -139,8 +162,14 @@ impl Engine for Emulated {
             program.drive(kernel, &config, memory, self.launches, output, |e| {
                 let registers = registers.unwrap_or_else(|| e.registers());
                 let needs = KernelNeeds { threads, registers, shared: e.shared_bytes() };
+                let before = machine.stats().clone();
                 match machine.run_kernel(e, &needs) {
-                    Ok(time) => Ok(LaunchReport { counts: e.counts(), cycles: Some(time.cycles) }),
+                    Ok(time) => {
+                        let mut stats = Stats::default();
+                        let core = machine.config().clock.core;
+                        machine.stats().delta(&before).export(MACHINE, core, time.cycles, &mut stats);
+                        Ok(LaunchReport { counts: e.counts(), cycles: Some(time.cycles), stats })
+                    }
                     Err(error) => {
                         let text = e.take_fault().map_or_else(|| error.to_string(), |fault| fault.to_string());
                         Err(HostError::Program(text))
@@ -151,7 +180,7 @@ impl Engine for Emulated {
             let progress = |p: Progress| monitor.set_running(p.thread_instructions, p.ctas as f64 / p.of as f64);
             program
                 .launch(kernel, &config, memory, self.launches, output, &progress)
-                .map(|counts| Ok(LaunchReport { counts, cycles: None }))
+                .map(|counts| Ok(LaunchReport { counts, ..LaunchReport::default() }))
         };
         let printed = self.output.take();
         if !printed.is_empty() {

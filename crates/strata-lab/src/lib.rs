@@ -5,7 +5,8 @@
 //! * [`ptx_check`]: what `strata check` says of PTX files;
 //! * [`gpus`]: the machines a program can be timed on;
 //! * [`engine`]: the engines that can stand behind a device;
-//! * [`silicon`]: what real GPUs measured.
+//! * [`silicon`]: what real GPUs measured;
+//! * [`validate`]: the machine beside them.
 //!
 //! The command line and the Python package are thin doors on this crate.
 //!
@@ -33,6 +34,7 @@ mod run;
 mod save;
 pub mod silicon;
 pub mod table;
+pub mod validate;
 
 pub use engine::EngineOptions;
 pub use error::LabError;

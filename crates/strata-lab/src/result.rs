@@ -20,6 +20,8 @@ pub struct KernelRun {
     pub counts: Counts,
     /// Core cycles, if the engine has a clock.
     pub cycles: Option<u64>,
+    /// What the machine counted during the launch; empty if the engine has none.
+    pub machine: Stats,
 }
 
 impl KernelRun {
@@ -30,7 +32,60 @@ impl KernelRun {
             block: launch.block,
             counts: report.counts.clone(),
             cycles: report.cycles,
+            machine: report.stats.clone(),
         }
+    }
+
+    /// The statistics tree of this launch. Those of all launches add up to the run's.
+    pub fn stats(&self) -> Stats {
+        let (mut stats, counts) = (self.machine.clone(), &self.counts);
+        stats.count("gpu.launches", 1, Unit::Launches, "kernels launched");
+        for class in OpClass::ALL {
+            let (thread, warp) = (counts.thread_by_class[class as usize], counts.warp_by_class[class as usize]);
+            if warp == 0 {
+                continue;
+            }
+            let name = class.name();
+            let what = "thread instructions of this class: warp instructions times active lanes";
+            stats.count(format!("gpu.thread_instructions.{name}"), thread, Unit::Instructions, what);
+            let what = "warp instructions of this class";
+            stats.count(format!("gpu.warp_instructions.{name}"), warp, Unit::Instructions, what);
+        }
+        let (thread, warp) = (counts.thread_instructions(), counts.warp_instructions());
+        let (lanes, what) = (warp * LANES as u64, "active lanes per warp instruction, of 32");
+        stats.quotient("gpu.lane_use", thread as f64, lanes as f64, Unit::Fraction, what);
+        if let Some(cycles) = self.cycles {
+            let what = "thread instructions of the program per core cycle";
+            stats.quotient("gpu.ipc", thread as f64, cycles as f64, Unit::Ratio, what);
+        }
+        stats.count("gpu.bytes_read", counts.bytes_read, Unit::Bytes, "bytes lanes read from global and local memory");
+        let what = "bytes lanes wrote to global and local memory, atomics included";
+        stats.count("gpu.bytes_written", counts.bytes_written, Unit::Bytes, what);
+        let what = "integer divisions and remainders by zero; each gave all ones";
+        stats.count("gpu.divisions_by_zero", counts.divisions_by_zero, Unit::Events, what);
+        let path = format!("kernel[{}]", self.name);
+        stats.count(format!("{path}.launches"), 1, Unit::Launches, "launches of this kernel");
+        let what = "thread instructions of this kernel";
+        stats.count(format!("{path}.thread_instructions"), thread, Unit::Instructions, what);
+        let what = "warp instructions of this kernel";
+        stats.count(format!("{path}.warp_instructions"), warp, Unit::Instructions, what);
+        stats
+    }
+
+    /// Thread instructions per core cycle.
+    fn ipc(&self) -> Option<f64> {
+        ipc(&self.counts, self.cycles)
+    }
+}
+
+fn ipc(counts: &Counts, cycles: Option<u64>) -> Option<f64> {
+    cycles.filter(|&c| c > 0).map(|c| counts.thread_instructions() as f64 / c as f64)
+}
+
+fn number(value: StatValue) -> Value {
+    match value {
+        StatValue::Count(n) => json!(n),
+        StatValue::Quotient { .. } => json!(value.as_f64()),
     }
 }
 
@@ -70,10 +125,6 @@ pub struct RunResult {
     pub host: HostTimes,
 }
 
-fn ratio(part: u64, whole: u64) -> f64 {
-    part as f64 / whole as f64
-}
-
 impl RunResult {
     /// The counts of all launches together.
     pub fn counts(&self) -> Counts {
@@ -103,50 +154,27 @@ impl RunResult {
     /// The statistics tree.
     pub fn stats(&self) -> Stats {
         let mut stats = Stats::default();
-        let counts = self.counts();
-        stats.count("gpu.launches", self.kernels.len() as u64, Unit::Launches, "kernels launched");
-        for class in OpClass::ALL {
-            let (thread, warp) = (counts.thread_by_class[class as usize], counts.warp_by_class[class as usize]);
-            if warp == 0 {
-                continue;
-            }
-            let name = class.name();
-            let what = "thread instructions of this class: warp instructions times active lanes";
-            stats.count(format!("gpu.thread_instructions.{name}"), thread, Unit::Instructions, what);
-            let what = "warp instructions of this class";
-            stats.count(format!("gpu.warp_instructions.{name}"), warp, Unit::Instructions, what);
-        }
-        let lanes = counts.warp_instructions() * LANES as u64;
-        let use_ = ratio(counts.thread_instructions(), lanes);
-        stats.real("gpu.lane_use", use_, Unit::Fraction, "active lanes per warp instruction, of 32");
-        stats.count("gpu.bytes_read", counts.bytes_read, Unit::Bytes, "bytes lanes read from global and local memory");
-        let what = "bytes lanes wrote to global and local memory, atomics included";
-        stats.count("gpu.bytes_written", counts.bytes_written, Unit::Bytes, what);
-        let what = "integer divisions and remainders by zero; each gave all ones";
-        stats.count("gpu.divisions_by_zero", counts.divisions_by_zero, Unit::Events, what);
         for kernel in &self.kernels {
-            let path = format!("kernel[{}]", kernel.name);
-            stats.count(format!("{path}.launches"), 1, Unit::Launches, "launches of this kernel");
-            let (thread, warp) = (kernel.counts.thread_instructions(), kernel.counts.warp_instructions());
-            let what = "thread instructions of this kernel";
-            stats.count(format!("{path}.thread_instructions"), thread, Unit::Instructions, what);
-            stats.count(
-                format!("{path}.warp_instructions"),
-                warp,
-                Unit::Instructions,
-                "warp instructions of this kernel",
-            );
+            stats.add(&kernel.stats());
         }
         stats
     }
 
+    /// Thread instructions per core cycle, if the engine has a clock.
+    pub fn ipc(&self) -> Option<f64> {
+        ipc(&self.counts(), self.cycles())
+    }
+
     /// The result as the JSON object that scripts read. Everything outside `host` is the same on every machine.
     pub fn to_json(&self) -> Value {
-        let ipc = |threads: u64, cycles: Option<u64>| cycles.filter(|&c| c > 0).map(|c| ratio(threads, c));
         let kernels: Vec<_> = self
             .kernels
             .iter()
             .map(|k| {
+                // The descriptions stand in the run's own tree, which has the same paths.
+                let machine = k.machine.iter().map(|(path, stat)| {
+                    (path.to_owned(), json!({ "value": number(stat.value), "unit": stat.unit.name() }))
+                });
                 json!({
                     "name": k.name,
                     "grid": [k.grid.x, k.grid.y, k.grid.z],
@@ -154,20 +182,15 @@ impl RunResult {
                     "cycles": k.cycles,
                     "thread_instructions": k.counts.thread_instructions(),
                     "warp_instructions": k.counts.warp_instructions(),
-                    "ipc": ipc(k.counts.thread_instructions(), k.cycles),
+                    "ipc": k.ipc(),
+                    "stats": machine.collect::<Map<_, _>>(),
                 })
             })
             .collect();
         let mut stats = Map::new();
         for (path, stat) in self.stats().iter() {
-            let value = match stat.value {
-                StatValue::Count(n) => json!(n),
-                StatValue::Real(x) => json!(x),
-            };
-            stats.insert(
-                path.to_owned(),
-                json!({ "value": value, "unit": stat.unit.name(), "description": stat.description }),
-            );
+            let (value, unit) = (number(stat.value), stat.unit.name());
+            stats.insert(path.to_owned(), json!({ "value": value, "unit": unit, "description": stat.description }));
         }
         let counts = self.counts();
         json!({
@@ -182,7 +205,7 @@ impl RunResult {
             "warp_instructions": counts.warp_instructions(),
             "cycles": self.cycles(),
             "copy_cycles": null,
-            "ipc": ipc(counts.thread_instructions(), self.cycles()),
+            "ipc": self.ipc(),
             "kernels": kernels,
             "after": self.findings,
             "stats": stats,
@@ -204,7 +227,14 @@ mod tests {
         let mut counts = Counts { bytes_read: 256, ..Counts::default() };
         counts.warp_by_class[OpClass::F32 as usize] = 2;
         counts.thread_by_class[OpClass::F32 as usize] = 48;
-        let kernel = KernelRun { name: "k".into(), grid: 2.into(), block: 32.into(), counts, cycles: None };
+        let kernel = KernelRun {
+            name: "k".into(),
+            grid: 2.into(),
+            block: 32.into(),
+            counts,
+            cycles: None,
+            machine: Stats::default(),
+        };
         RunResult {
             name: "x".into(),
             size: Some("tiny"),

@@ -39,11 +39,11 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
     run_on(request, monitor, engine.map_err(LabError::Device)?)
 }
 
-/// Registers per thread of a workload's kernels, as the assembler gave them.
+/// Registers per thread of a workload's kernels, if they are known.
 fn known_registers(what: &What) -> BTreeMap<String, u32> {
     let What::Workload(name) = what else { return BTreeMap::new() };
     let modules = strata_workloads::find(name).map(Workload::modules).unwrap_or_default();
-    modules.iter().flat_map(strata_workloads::Module::resources).map(|(kernel, r)| (kernel, r.registers)).collect()
+    engine::assembled_registers(modules)
 }
 
 /// The same on an engine of the caller's choice.

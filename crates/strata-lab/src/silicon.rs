@@ -181,6 +181,21 @@ pub struct Cell {
     pub within: Option<f64>,
 }
 
+impl Cell {
+    /// Whether `value` passes, counted among `possible` accesses; a cell that is shown only never fails.
+    pub fn passes(&self, value: f64, possible: f64) -> bool {
+        /// Of what could have been counted, where nothing was measured.
+        const NOTHING: f64 = 0.01;
+        self.within.is_none_or(|percent| {
+            if self.silicon == 0.0 {
+                value == 0.0 || value < NOTHING * possible
+            } else {
+                (value - self.silicon).abs() <= self.silicon * percent / 100.0
+            }
+        })
+    }
+}
+
 impl KernelRow {
     /// The values that were measured, in the order of the columns.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
@@ -268,6 +283,15 @@ mod tests {
         assert_eq!((judged(Quantity::DramReads), judged(Quantity::DramWrites)), (2, 3));
         let limits: usize = silicon.kernels.tables.iter().flat_map(|t| &t.rows).map(|row| row.within.len()).sum();
         assert_eq!(limits, 19 + 2 + 3, "a limit on a value that the row does not have");
+    }
+
+    #[test]
+    fn a_cell_passes_within_its_percent_and_a_zero_within_one_of_the_accesses() {
+        let cell = |silicon, within| Cell { quantity: Quantity::L2ReadHits, silicon, within };
+        assert!(cell(200.0, Some(5.0)).passes(210.0, 400.0) && !cell(200.0, Some(5.0)).passes(211.0, 400.0));
+        assert!(cell(0.0, Some(5.0)).passes(3.0, 400.0) && !cell(0.0, Some(5.0)).passes(4.0, 400.0));
+        assert!(cell(0.0, Some(5.0)).passes(0.0, 0.0));
+        assert!(cell(200.0, None).passes(0.0, 400.0));
     }
 
     #[test]

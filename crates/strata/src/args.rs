@@ -11,7 +11,8 @@ Examples:
   strata run examples/vecadd.toml        run your own PTX with a launch file
   strata run bfs --json | jq .kernels    for scripts
   strata check kernel.ptx                errors, kernels, registers, loops
-  strata gpus titan-v                    a machine: every value with its source";
+  strata gpus titan-v                    a machine: every value with its source
+  strata validate                        the machines beside real GPUs";
 
 /// A GPU memory-system laboratory: runs real PTX programs on real data.
 #[derive(Parser)]
@@ -27,6 +28,7 @@ pub(crate) enum Command {
     Workloads(Workloads),
     Check(Check),
     Gpus(Gpus),
+    Validate(Validate),
     Completions(Completions),
 }
 
@@ -128,6 +130,30 @@ pub(crate) struct Gpus {
     pub(crate) json: bool,
 }
 
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  strata validate                        every table on the machine that stands for its card
+  strata validate --gpu titan-v          the table of one card
+  strata validate --set l2.latency=140   what a parameter changes
+  strata validate --gpu v100             all rows on another machine: shown, not judged
+
+Exit status: 0 every program ran, whatever its row says, 1 a program failed, 2 bad usage or bad input.";
+
+/// Compare the machines with what real GPUs measured
+#[derive(Args)]
+#[command(after_help = VALIDATE_EXAMPLES)]
+pub(crate) struct Validate {
+    /// Preset, or path of a `.toml` file [default: the machine that stands for each table's card]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) gpu: Option<String>,
+    /// Change a parameter of the machines; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Print a completion script for a shell
 #[derive(Args)]
 #[command(after_help = "Example:\n  strata completions bash > ~/.local/share/bash-completion/completions/strata")]
@@ -143,7 +169,8 @@ impl Arguments {
             Command::Run(Run { json, .. })
             | Command::Workloads(Workloads { json, .. })
             | Command::Check(Check { json, .. })
-            | Command::Gpus(Gpus { json, .. }) => *json,
+            | Command::Gpus(Gpus { json, .. })
+            | Command::Validate(Validate { json, .. }) => *json,
             Command::Completions(_) => false,
         }
     }

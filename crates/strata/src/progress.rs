@@ -27,6 +27,33 @@ pub(crate) fn show(bar: &ProgressBar, name: &str, monitor: &Arc<Monitor>) {
     bar.enable_steady_tick(TICK);
 }
 
+/// A line for a series of programs: how many are done, and which one runs.
+pub(crate) struct Series(ProgressBar);
+
+impl Series {
+    /// Begins to show the line; hidden unless standard error is a terminal.
+    pub(crate) fn new() -> Self {
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{spinner} {pos} of {len}  {elapsed}  {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.enable_steady_tick(TICK);
+        Self(bar)
+    }
+
+    /// The program `name` begins, after `done` of `of`.
+    pub(crate) fn begins(&self, done: usize, of: usize, name: &str) {
+        self.0.set_length(of as u64);
+        self.0.set_position(done as u64);
+        self.0.set_message(name.to_owned());
+    }
+}
+
+impl Drop for Series {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// What the line says of the run.
 fn state(monitor: &Monitor) -> String {
     let (launches, seconds) = (monitor.launches(), monitor.launch_seconds());
