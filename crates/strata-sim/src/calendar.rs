@@ -60,6 +60,24 @@ impl Calendar {
         None
     }
 
+    /// The first frame that ends after `cycle` and is free: time is divided into frames of `length` cycles (at most 64).
+    ///
+    /// A unit that takes an operation every `length` cycles takes one per frame, at any cycle of it. So operations that come
+    /// at odd times do not leave gaps too short for anybody.
+    #[inline]
+    pub(crate) fn find_frame(&self, cycle: u64, length: u32) -> Option<u64> {
+        let wanted = u64::MAX >> (64 - length.clamp(1, 64));
+        let end = (self.first + WORDS - 1) * 64;
+        let mut frame = cycle.max(self.first * 64) / u64::from(length) * u64::from(length);
+        while frame + u64::from(length) <= end {
+            if self.window(frame) & wanted == 0 {
+                return Some(frame);
+            }
+            frame += u64::from(length);
+        }
+        None
+    }
+
     /// The 64 cycles from `cycle` on.
     #[inline]
     fn window(&self, cycle: u64) -> u64 {
@@ -132,6 +150,17 @@ mod tests {
         assert_eq!(c.take_first(3, 4), Some(8));
         assert_eq!(c.take_first(60, 8), Some(60), "across a word");
         assert_eq!(c.take_first(61, 1), Some(68));
+    }
+
+    #[test]
+    fn a_frame_takes_one() {
+        let mut c = Calendar::default();
+        for expected in [16, 24, 32] {
+            let frame = c.find_frame(19, 8).unwrap();
+            assert_eq!(frame, expected);
+            c.take(frame, 8);
+        }
+        assert_eq!(c.find_frame(8, 8), Some(8));
     }
 
     #[test]

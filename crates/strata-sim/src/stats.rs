@@ -56,15 +56,29 @@ machine_stats! {
         l1_merges: "l1.read_merges", Requests, "line requests whose missing sectors were all on their way to L1 already";
         l1_bypasses: "l1.bypasses", Requests, "line requests of loads that went to L2 without looking into L1";
         l1_writes: "l1.writes", Requests, "line requests of stores, all sent on to L2";
-        mshr_stalls: "l1.mshr_stalls", Requests, "line requests that waited because an SM had too many under way";
+        l1_sectors: "l1.sector_reads", Sectors, "sectors that loads looked for in L1";
+        l1_sector_hits: "l1.sector_hits", Sectors, "sectors of those that were in L1";
         atomics: "l1.atomics", Requests, "line requests of atomics, all sent on to L2";
         l2_reads: "l2.reads", Sectors, "sectors that loads and atomics asked of L2";
         l2_read_hits: "l2.read_hits", Sectors, "sectors of those that were in L2";
         l2_writes: "l2.writes", Sectors, "sectors that stores wrote to L2";
         l2_write_hits: "l2.write_hits", Sectors, "sectors of stores whose sectors were all in L2";
+        l2_merges: "l2.read_merges", Requests, "line requests whose missing sectors were all on their way to L2 already";
+        l2_eager_write_backs: "l2.eager_write_backs", Sectors, "dirty sectors written back while their line stayed in L2";
         l2_write_backs: "l2.write_backs", Sectors, "dirty sectors that left L2 for memory";
         dram_reads: "dram.reads", Sectors, "sectors read from DRAM";
         dram_writes: "dram.writes", Sectors, "sectors written to DRAM";
+        tlb_accesses: "tlb.accesses", Requests, "line requests that were translated";
+        tlb_misses: "tlb.misses", Requests, "of those, the ones that missed in the TLB of their SM";
+        tlb_walks: "tlb.walks", Requests, "of those, the ones that missed in the shared TLB too";
+        replies: "requests.answered", Requests, "line requests that left an SM and were answered";
+        reply_latency: "requests.latency", Cycles, "core cycles from leaving the SM to the answer, over all of them";
+        wait_lsu: "wait.load_store_unit", Cycles, "core cycles that instructions waited for the load/store unit";
+        wait_mshr: "wait.mshr", Cycles, "core cycles that line requests waited because their SM had too many under way";
+        wait_request_port: "wait.request_port", Cycles, "interconnect cycles at and through the port out of an SM";
+        wait_slice: "wait.l2_slice", Cycles, "L2 cycles that line requests waited for their slice";
+        wait_memory_queue: "wait.memory_queue", Cycles, "L2 cycles that line requests waited for an L2 MSHR or a place in the queue to memory";
+        wait_reply_port: "wait.reply_port", Cycles, "interconnect cycles at and through the ports of slice and SM on the way back";
     }
     rates {
         "l1.read_hit_rate", Fraction, "line requests that L1 did not send on (hits and merges), of those that looked into it":

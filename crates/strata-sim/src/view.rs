@@ -98,7 +98,10 @@ pub struct View {
 impl View {
     /// The view of the operations `first..first + infos.len()`.
     pub fn new(isa: &IsaConfig, registers: &mut Registers, first: u32, infos: &[OpInfo]) -> Self {
-        let ops: Vec<Draft<'_>> = infos.iter().enumerate().map(|(k, info)| draft(isa, k as u16, info)).collect();
+        let mut ops: Vec<Draft<'_>> = infos.iter().enumerate().map(|(k, info)| draft(isa, k as u16, info)).collect();
+        if isa.fuse_wide {
+            fuse_wide(&mut ops);
+        }
         let issues = ops.iter().map(|o| u32::from(o.op.issues)).sum();
         let mut slots = Vec::new();
         let mut locals = BTreeMap::new();
@@ -221,6 +224,22 @@ fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
     Draft { op, info }
 }
 
+/// Folds each 64-bit addition into the wide product that it adds, if nobody else reads that.
+fn fuse_wide(ops: &mut [Draft<'_>]) {
+    for product in 0..ops.len() {
+        let (name, dst) = (&ops[product].info.name, &ops[product].info.dst);
+        if !name.starts_with("mul.wide") {
+            continue;
+        }
+        let mut readers = (product + 1..ops.len()).filter(|&k| ops[k].info.src.iter().any(|r| dst.contains(r)));
+        if let (Some(sum), None) = (readers.next(), readers.next())
+            && matches!(&*ops[sum].info.name, "add.s64" | "add.u64")
+        {
+            ops[sum].op.issues = 0;
+        }
+    }
+}
+
 /// True if an operation keeps its place: others do not move across it.
 fn is_fence(op: &Draft<'_>) -> bool {
     matches!(op.op.action, Action::Atomic | Action::Barrier)
@@ -292,6 +311,12 @@ fn is_store(op: &Draft<'_>) -> bool {
     }
 }
 
+/// True if two accesses may meet: shared memory and the rest are apart, unless one of them is generic.
+fn same_memory(a: &Draft<'_>, b: &Draft<'_>) -> bool {
+    let generic = a.op.action == Action::Generic || b.op.action == Action::Generic;
+    generic || (a.op.action == Action::Shared) == (b.op.action == Action::Shared)
+}
+
 /// True if `later` must stay behind `earlier`.
 fn depends(earlier: &Draft<'_>, later: &Draft<'_>) -> bool {
     let touch = |a: &[u32], b: &[u32]| a.iter().any(|r| b.contains(r));
@@ -300,7 +325,6 @@ fn depends(earlier: &Draft<'_>, later: &Draft<'_>) -> bool {
         || touch(&earlier.info.dst, &later.info.dst)
         || is_fence(earlier)
         || is_fence(later)
-        || (is_store(earlier) && (is_load(later) || is_store(later)))
-        || (is_load(earlier) && is_store(later))
+        || same_memory(earlier, later) && (is_store(earlier) && (is_load(later) || is_store(later)) || is_load(earlier) && is_store(later))
         || later.op.unit == Unit::Control
 }

@@ -116,7 +116,8 @@ pub struct SmConfig {
     pub memory_queue: u32,
     /// Cycles between the end of a CTA and the start of the next in its place.
     pub cta_start_cycles: u32,
-    /// Cycles that each warp occupies the barrier unit of an SM when it comes to a barrier of its CTA.
+    /// Cycles in which a barrier of a CTA counts one warp: it opens no earlier than the first warp's coming and so many cycles
+    /// for each other.
     pub barrier_cycles: u32,
 }
 
@@ -140,6 +141,8 @@ pub struct IsaConfig {
     pub hoist_window: u32,
     /// Registers that hoisted loads may keep alive.
     pub hoist_registers: u32,
+    /// A 64-bit addition of a product just made (`mul.wide`, `add.s64`) is one instruction with it.
+    pub fuse_wide: bool,
     /// Extra cycles until a branch's target issues.
     pub branch_cycles: u32,
     /// Shared-memory loads from one base register at consecutive offsets are one machine instruction up to this many bytes.
@@ -247,6 +250,8 @@ pub struct L2Config {
     pub latency: u32,
     /// L2 cycles an atomic takes longer.
     pub atomic_cycles: u32,
+    /// L2 cycles of a slice that a sector takes which is written in part.
+    pub partial_write_cycles: u32,
     /// Bytes a slice delivers per L2 cycle.
     pub bytes_per_cycle: u32,
     /// Outstanding lines of a slice.

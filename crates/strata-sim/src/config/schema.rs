@@ -165,6 +165,7 @@ section! {
     IsaConfig {
         hoist_window: Whole(0, 4096),
         hoist_registers: Whole(0, 255),
+        fuse_wide: Flag,
         branch_cycles: CYCLES,
         shared_merge: Size(0, 16),
     }
@@ -229,6 +230,7 @@ section! {
         write: WRITES,
         latency: CYCLES,
         atomic_cycles: CYCLES,
+        partial_write_cycles: Whole(1, 64),
         bytes_per_cycle: WIDTH,
         mshrs: SOME,
         miss_queue: Whole(2, 4096),

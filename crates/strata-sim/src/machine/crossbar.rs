@@ -3,7 +3,7 @@
 //! A port is a next-free time: what comes first passes first. Bytes are counted in sixteenths of a cycle, so that a packet
 //! does not waste the rest of the cycle in which it ends.
 
-use super::{Machine, Wait};
+use super::Machine;
 use crate::time::{Cycles, Picos};
 
 /// One direction of a port: when it is free, in sixteenths of an interconnect cycle.
@@ -18,7 +18,7 @@ impl Machine {
         let start = self.config.clock.interconnect.next(ready).0 * 16;
         let port = &mut self.ports_out[(sm / self.config.sm.per_port) as usize];
         let end = pass(port, start, bytes, width);
-        self.stats.wait(Wait::RequestPort, (end - start) / 16);
+        self.stats.wait_request_port += (end - start) / 16;
         self.config.clock.interconnect.edge(Cycles(end.div_ceil(16) + u64::from(cycles)))
     }
 
@@ -33,7 +33,7 @@ impl Machine {
         // The bytes follow each other through both ports: only the wider part of the time counts once.
         let behind = u64::from(bytes * 16 / crossbar.sm_in_bytes.max(1));
         let end = pass(port, crossed.saturating_sub(behind), bytes, crossbar.sm_in_bytes).max(crossed);
-        self.stats.wait(Wait::ReplyPort, (end - start) / 16 - u64::from(crossbar.reply_cycles));
+        self.stats.wait_reply_port += (end - start) / 16 - u64::from(crossbar.reply_cycles);
         self.config.clock.interconnect.edge(Cycles(end.div_ceil(16)))
     }
 }

@@ -90,9 +90,10 @@ impl WarpState {
 /// Warps that a CTA barrier lets go together.
 pub(super) struct BarrierGroup {
     members: Vec<u32>,
-    /// Members that have issued their barrier, and when the last did.
+    /// Members that have issued their barrier, when the first did and when the last.
     issued: u32,
-    time: u64,
+    first: u64,
+    last: u64,
 }
 
 /// Views of the segments met so far.
@@ -268,7 +269,7 @@ impl Machine {
         for &m in &members {
             self.warps[m as usize].group = self.groups.next_handle();
         }
-        let group = self.groups.add(BarrierGroup { members, issued: 0, time: 0 });
+        let group = self.groups.add(BarrierGroup { members, issued: 0, first: u64::MAX, last: 0 });
         for m in waiting {
             let time = self.warps[m as usize].time;
             self.joins(group, time);
@@ -278,10 +279,13 @@ impl Machine {
     fn joins(&mut self, group: u32, time: u64) {
         let g = &mut self.groups[group];
         g.issued += 1;
-        g.time = g.time.max(time);
+        g.first = g.first.min(time);
+        g.last = g.last.max(time);
         if g.issued as usize == g.members.len() {
             let members = std::mem::take(&mut g.members);
-            let time = g.time;
+            // The barrier counts its warps one after another.
+            let counted = g.first + (members.len() as u64 - 1) * u64::from(self.config.sm.barrier_cycles);
+            let time = g.last.max(counted);
             self.groups.remove(group);
             for m in members {
                 let w = &mut self.warps[m as usize];
@@ -365,8 +369,11 @@ fn run_ahead(
                 return Pause::Until(at);
             }
             // Global memory is asked in the order of time.
-            if at > now && !matches!(op.action, Action::None | Action::Barrier | Action::Shared) {
-                return Pause::Until(at);
+            if !matches!(op.action, Action::None | Action::Barrier | Action::Shared) {
+                let at = at.max(sm.lsu.room_at());
+                if at > now {
+                    return Pause::Until(at);
+                }
             }
             let unit = &mut scheduler.units[op.unit as usize];
             let interval = u32::from(op.interval);
@@ -393,13 +400,7 @@ fn run_ahead(
                     w.time = issued + 1 + u64::from(config.isa.branch_cycles);
                 }
             }
-            Action::Barrier => {
-                sm.barrier.forget(now);
-                let Some(start) = sm.barrier.take_first(issued, u32::from(config.sm.barrier_cycles)) else {
-                    return Pause::Until(now + RUN_AHEAD / 2);
-                };
-                w.time = start + u64::from(op.latency);
-            }
+            Action::Barrier => w.time = issued + u64::from(op.latency),
             Action::Shared => {
                 sm.shared.forget(now);
                 let accesses = w.executed(op);
@@ -448,13 +449,13 @@ fn take_slot(issue: &mut Calendar, unit: &mut Calendar, from: u64, interval: u32
     }
     let mut slot = issue.find(from, 1)?;
     loop {
-        let free = unit.find(slot, interval)?;
-        if free == slot {
+        let frame = unit.find_frame(slot, interval)?;
+        slot = issue.find(slot.max(frame), 1)?;
+        if slot < frame + u64::from(interval) {
             issue.take(slot, 1);
-            unit.take(slot, interval);
+            unit.take(frame, interval);
             return Some(slot);
         }
-        slot = issue.find(free, 1)?;
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::crossbar::Port;
 use super::sm_memory::Kind;
-use super::{Event, Machine, NONE, Wait};
+use super::{Event, Machine, NONE};
 use crate::cache::{Place, SectorMask, Tags};
 use crate::config::{GpuConfig, WritePolicy};
 use crate::time::{Cycles, Picos};
@@ -102,7 +102,8 @@ impl Machine {
             return false;
         };
         let aged = s.tags.take_crossed();
-        let ready = self.occupy(slice, r.kind, r.sectors, now);
+        let partial = if r.kind == Kind::Write { r.sectors.without(r.full) } else { SectorMask::NONE };
+        let ready = self.occupy(slice, r.kind, r.sectors, partial, now);
         if let Some(v) = victim.filter(|v| !v.dirty.is_empty()) {
             self.write_back(slice, v.line, v.dirty, ready);
         }
@@ -116,14 +117,16 @@ impl Machine {
         true
     }
 
-    /// Takes the slice's time for a request: the L2 cycle at which a hit has its data.
-    fn occupy(&mut self, slice: u32, kind: Kind, sectors: SectorMask, now: u64) -> u64 {
+    /// Takes the slice's time for a request, of whose sectors `partial` are written in part: the L2 cycle at which a hit
+    /// has its data.
+    fn occupy(&mut self, slice: u32, kind: Kind, sectors: SectorMask, partial: SectorMask, now: u64) -> u64 {
         let l2 = &self.config.l2;
-        let service = (u64::from(sectors.count()) * 32 * 16 / u64::from(l2.bytes_per_cycle)).max(1);
+        let whole = u64::from(sectors.count() - partial.count()) * 32 * 16 / u64::from(l2.bytes_per_cycle);
+        let service = (whole + u64::from(partial.count() * l2.partial_write_cycles) * 16).max(1);
         let s = &mut self.slices[slice as usize];
         let start = s.free.max(now * 16);
         s.free = start + service;
-        self.stats.wait(Wait::Slice, (start - now * 16) / 16);
+        self.stats.wait_slice += (start - now * 16) / 16;
         let extra = if kind == Kind::Atomic { l2.atomic_cycles } else { 0 };
         start / 16 + u64::from(l2.latency + extra)
     }
@@ -245,7 +248,7 @@ impl Machine {
             if !self.l2_access(slice, request, at) {
                 return;
             }
-            self.stats.wait(Wait::MemoryQueue, at - since);
+            self.stats.wait_memory_queue += at - since;
             self.slices[slice as usize].held.pop_front();
         }
     }

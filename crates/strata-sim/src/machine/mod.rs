@@ -8,12 +8,18 @@
 //! | --- | --- |
 //! | `mod.rs` | what the machine is made of, launches, CTA dispatch, the event loop |
 //! | `issue.rs` | warps: segments, scoreboard, issue slots, barriers |
-//! | `sm_memory.rs` | the memory side of an SM: coalescing, L1, shared and constant memory, loads that wait |
-//! | `l2.rs` | crossbar, L2 slices, DRAM channels |
+//! | `sm_memory.rs` | the memory side of an SM: coalescing, L1, constant memory, loads that wait |
+//! | `translate.rs` | TLBs |
+//! | `crossbar.rs` | ports between SMs and slices |
+//! | `l2.rs` | L2 slices |
+//! | `memory.rs` | DRAM channels and the way to them |
 
+mod crossbar;
 mod issue;
 mod l2;
+mod memory;
 mod sm_memory;
+mod translate;
 
 use crate::cache::Tags;
 use crate::calendar::Calendar;
@@ -23,10 +29,13 @@ use crate::slab::Slab;
 use crate::stats::MachineStats;
 use crate::time::{Cycles, Picos};
 use crate::view::UNITS;
+use crossbar::Port;
 use issue::{BarrierGroup, Views, WarpState};
 use l2::{Miss, Slice};
-use sm_memory::{LoadOp, Request};
-use strata_core::GridSource;
+use memory::ChannelPort;
+use sm_memory::{LoadOp, LoadStoreUnit, Request};
+use strata_core::{GridSource, LineAddr};
+use translate::Tlbs;
 
 /// What happens: a kind in the upper bits, whom it happens to in the lower.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -84,15 +93,18 @@ pub struct KernelTime {
     pub thread_instructions: u64,
 }
 
+/// A warp scheduler: its issue slots and the units that it feeds.
+#[derive(Clone, Default)]
+struct Scheduler {
+    issue: Calendar,
+    units: [Calendar; UNITS],
+}
+
 /// A streaming multiprocessor.
 struct Sm {
-    calendars: Vec<Calendar>,
-    /// When the units of each scheduler are taken.
-    units: Vec<[Calendar; UNITS]>,
-    /// When the load/store unit takes the next line request, in sixteenths of a core cycle.
-    lsu_free: u64,
-    /// When shared memory is free.
-    shared_free: u64,
+    schedulers: Vec<Scheduler>,
+    shared: Calendar,
+    lsu: LoadStoreUnit,
     l1: Tags,
     constants: Tags,
     /// Requests that wait for a line on its way, by place in `l1`.
@@ -101,11 +113,6 @@ struct Sm {
     outstanding: u32,
     /// Requests that could not leave because too many were under way, oldest first.
     held: std::collections::VecDeque<u32>,
-    /// When the port to the crossbar is free, and the one from it.
-    out_free: Picos,
-    in_free: Picos,
-    /// CTA slots of this SM, free ones last used first.
-    free_slots: Vec<u32>,
     /// Warps dealt to schedulers so far.
     dealt: u32,
 }
@@ -116,7 +123,11 @@ pub struct Machine {
     queue: EventQueue<Event>,
     sms: Vec<Sm>,
     slices: Vec<Slice>,
-    channels: Vec<l2::ChannelPort>,
+    channels: Vec<ChannelPort>,
+    /// Ports of SMs to the crossbar, and from it.
+    ports_out: Vec<Port>,
+    ports_in: Vec<Port>,
+    tlbs: Option<Tlbs>,
     requests: Slab<Request>,
     loads: Slab<LoadOp>,
     misses: Slab<Miss>,
@@ -125,6 +136,9 @@ pub struct Machine {
     stats: MachineStats,
     /// When the last launch ended.
     now: Picos,
+    /// Stores and reductions on their way to L2, and when the last of those before took effect.
+    stores_out: u32,
+    last_store: Picos,
     /// Scratch, kept for its memory.
     lines: Vec<crate::coalesce::LineRequest>,
     opened: Vec<strata_core::WarpId>,
@@ -151,12 +165,11 @@ pub enum MachineError {
 impl Machine {
     /// A machine at rest.
     pub fn new(config: GpuConfig) -> Result<Self, MachineError> {
-        let channels = (0..config.dram.channels).map(|_| l2::ChannelPort::new(&config)).collect::<Result<_, _>>()?;
+        let channels = (0..config.dram.channels).map(|_| ChannelPort::new(&config)).collect::<Result<_, _>>()?;
         let sm = || Sm {
-            calendars: (0..config.sm.schedulers).map(|_| Calendar::new(config.sm.issue_width)).collect(),
-            units: (0..config.sm.schedulers).map(|_| std::array::from_fn(|_| Calendar::new(1))).collect(),
-            lsu_free: 0,
-            shared_free: 0,
+            schedulers: vec![Scheduler::default(); config.sm.schedulers as usize],
+            shared: Calendar::default(),
+            lsu: LoadStoreUnit::new(config.sm.memory_queue),
             l1: Tags::new(l1_sets(&config), config.l1.ways),
             constants: Tags::new(
                 (config.constant.size.0 / strata_core::LINE_BYTES / u64::from(config.constant.ways)).max(1) as u32,
@@ -165,15 +178,15 @@ impl Machine {
             waiters: vec![NONE; (l1_sets(&config) * config.l1.ways) as usize],
             outstanding: 0,
             held: std::collections::VecDeque::new(),
-            out_free: Picos(0),
-            in_free: Picos(0),
-            free_slots: Vec::new(),
             dealt: 0,
         };
         Ok(Self {
             sms: (0..config.sm.count).map(|_| sm()).collect(),
             slices: (0..config.l2.slices).map(|_| Slice::new(&config)).collect(),
             channels,
+            ports_out: vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize],
+            ports_in: vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize],
+            tlbs: Tlbs::new(&config),
             queue: EventQueue::default(),
             requests: Slab::default(),
             loads: Slab::default(),
@@ -182,6 +195,8 @@ impl Machine {
             groups: Slab::default(),
             stats: MachineStats::default(),
             now: Picos(0),
+            stores_out: 0,
+            last_store: Picos(0),
             lines: Vec::new(),
             opened: Vec::new(),
             done: Vec::new(),
@@ -197,6 +212,11 @@ impl Machine {
     /// What was counted so far.
     pub fn stats(&self) -> &MachineStats {
         &self.stats
+    }
+
+    /// A host-to-device copy of so many lines.
+    pub fn copy_in(&mut self, first: LineAddr, lines: u64) {
+        self.fill_from_host(first, lines);
     }
 
     /// Simulated time so far.
@@ -247,25 +267,14 @@ impl Machine {
         let per_sm = self.occupancy(needs)?;
         let start = self.config.clock.core.next(self.now).0;
         let begin = start + u64::from(self.config.launch.before);
-        if self.config.l1.flush_at_launch {
-            for sm in &mut self.sms {
-                sm.l1.clear();
-            }
-        }
+        self.prepare(per_sm, needs);
         let sms = self.sms.len() as u32;
         let slots = (u64::from(per_sm) * u64::from(sms)).min(source.ctas()) as u32;
         let warps_per_cta = source.warps_per_cta();
-        let registers =
-            source.instructions().iter().flat_map(|i| i.dst.iter().chain(&i.src)).max().map_or(0, |r| r + 1);
         self.warps.clear();
-        self.warps.resize_with((slots * warps_per_cta) as usize, || WarpState::new(registers as usize));
-        let mut views = Views::new(source.instructions().len());
+        self.warps.resize_with((slots * warps_per_cta) as usize, WarpState::new);
+        let mut views = Views::new(source.instructions());
         let mut next_cta = 0;
-        for sm in &mut self.sms {
-            sm.free_slots.clear();
-            sm.calendars.iter_mut().chain(sm.units.iter_mut().flatten()).for_each(Calendar::clear);
-            sm.dealt = 0;
-        }
         for slot in 0..slots {
             let at = begin + (f64::from(slot) * self.config.launch.cta_interval) as u64;
             self.start_cta(source, slot, slot % sms, next_cta, at);
@@ -274,49 +283,42 @@ impl Machine {
         let issued = self.stats.thread_instructions;
         let mut end = begin;
         let mut live = u64::from(slots) * u64::from(warps_per_cta);
-        while live > 0 {
+        // A kernel has ended when its last warp has and its stores are where everybody sees them.
+        while live > 0 || self.stores_out > 0 {
             let Some((t, event)) = self.queue.pop() else {
                 return Err(MachineError::Hang(self.who_waits()));
             };
-            let index = event.index();
-            match event.kind() {
-                Event::WARP => {
-                    let cycle = self.core_cycle(t);
-                    match self.run_warp(source, &mut views, index, cycle) {
-                        issue::Outcome::Parked => {}
-                        issue::Outcome::Failed => return Err(MachineError::Program),
-                        issue::Outcome::Exited(at) => {
-                            live -= 1;
-                            end = end.max(at);
-                            if let Some(slot) = self.warp_left(index, warps_per_cta)
-                                && next_cta < source.ctas()
-                            {
-                                let sm = self.warps[index as usize].sm;
-                                let at = at + u64::from(self.config.sm.cta_start_cycles);
-                                self.start_cta(source, slot, sm, next_cta, at);
-                                next_cta += 1;
-                                live += u64::from(warps_per_cta);
-                            }
-                        }
+            if event.kind() != Event::WARP {
+                self.memory_event(t, event);
+                continue;
+            }
+            let (index, cycle) = (event.index(), self.core_cycle(t));
+            match self.run_warp(source, &mut views, index, cycle) {
+                issue::Outcome::Parked => {}
+                issue::Outcome::Failed => {
+                    self.give_up();
+                    return Err(MachineError::Program);
+                }
+                issue::Outcome::Exited(at) => {
+                    live -= 1;
+                    end = end.max(at);
+                    if let Some(slot) = self.warp_left(index, warps_per_cta)
+                        && next_cta < source.ctas()
+                    {
+                        let sm = self.warps[index as usize].sm;
+                        let at = at + u64::from(self.config.sm.cta_start_cycles);
+                        self.start_cta(source, slot, sm, next_cta, at);
+                        next_cta += 1;
+                        live += u64::from(warps_per_cta);
                     }
                 }
-                Event::L2 => self.l2_arrives(index, t),
-                Event::CHANNEL => self.channel_acts(index, t),
-                Event::FILL => self.l2_fills(index, t),
-                _ => self.reply_arrives(index, t),
             }
         }
-        let end = end + u64::from(self.config.launch.after);
+        let end = end.max(self.core_cycle(self.last_store)) + u64::from(self.config.launch.after);
         self.now = self.core_time(end);
-        // Stores that are still on their way arrive before anything else happens.
+        // What memory still has to do is done before the next launch begins.
         while let Some((t, event)) = self.queue.pop() {
-            match event.kind() {
-                Event::L2 => self.l2_arrives(event.index(), t),
-                Event::CHANNEL => self.channel_acts(event.index(), t),
-                Event::FILL => self.l2_fills(event.index(), t),
-                Event::REPLY => self.reply_arrives(event.index(), t),
-                _ => {}
-            }
+            self.memory_event(t, event);
             self.now = self.now.max(t);
         }
         Ok(KernelTime {
@@ -324,6 +326,41 @@ impl Machine {
             ctas_per_sm: per_sm,
             thread_instructions: self.stats.thread_instructions - issued,
         })
+    }
+
+    /// Makes the SMs ready for a kernel of which `per_sm` CTAs are resident on each.
+    fn prepare(&mut self, per_sm: u32, needs: &KernelNeeds) {
+        let (l1, shared) = (&self.config.l1, &self.config.shared);
+        let taken = u64::from(per_sm) * needs.shared.next_multiple_of(shared.granularity.0.max(1));
+        for sm in &mut self.sms {
+            sm.schedulers.fill(Scheduler::default());
+            sm.shared.clear();
+            sm.dealt = 0;
+            if shared.from_l1 {
+                // What shared memory takes of the common array is missing from L1.
+                let left = u64::from(l1.ways) * l1.size.0.saturating_sub(taken) / l1.size.0;
+                sm.l1.limit_ways(left as u32);
+            } else if l1.flush_at_launch {
+                sm.l1.clear();
+            }
+        }
+    }
+
+    /// Something happens behind the SMs.
+    #[inline]
+    fn memory_event(&mut self, t: Picos, event: Event) {
+        match event.kind() {
+            Event::L2 => self.l2_arrives(event.index(), t),
+            Event::CHANNEL => self.channel_acts(event.index(), t),
+            Event::FILL => self.l2_fills(event.index(), t),
+            Event::REPLY => self.reply_arrives(event.index(), t),
+            _ => {}
+        }
+    }
+
+    /// After a failed program: nothing is under way any more.
+    fn give_up(&mut self) {
+        while self.queue.pop().is_some() {}
     }
 
     /// Who is under way when nothing happens any more: for the message.

@@ -1,7 +1,7 @@
 //! The memory side of an SM: coalescing, L1, constant memory, loads that wait for their data.
 
 use super::issue::is_shared;
-use super::{Event, Machine, NONE, Wait};
+use super::{Event, Machine, NONE};
 use crate::cache::{Place, SectorMask};
 use crate::coalesce::{LineRequest, bank_conflicts, coalesce};
 use crate::time::Picos;
@@ -166,7 +166,7 @@ impl Machine {
         lsu.free = next.max(start + (l1.instruction_cycles * 16.0) as u64);
         lsu.left[lsu.next] = start / 16;
         lsu.next = (lsu.next + 1) % lsu.left.len();
-        self.stats.wait(Wait::LoadStoreUnit, (start - at * 16) / 16);
+        self.stats.wait_lsu += (start - at * 16) / 16;
         taken
     }
 
@@ -273,9 +273,11 @@ impl Machine {
         let allocate = self.config.l1.write_allocate;
         let l1 = &mut self.sms[sm as usize].l1;
         let set = Self::l1_set(l1.sets(), request.line);
-        let absent = || allocate.then(|| l1.insert(set, request.line).map(|(p, _)| p)).flatten();
-        let found = l1.find(set, request.line);
-        if let Some(p) = found.or_else(absent) {
+        let mut place = l1.find(set, request.line);
+        if place.is_none() && allocate {
+            place = l1.insert(set, request.line).map(|(p, _)| p);
+        }
+        if let Some(p) = place {
             let line = l1.line_mut(p);
             line.valid = line.valid.or(request.full.without(line.pending));
         }
@@ -330,12 +332,13 @@ impl Machine {
             return;
         }
         unit.outstanding += u32::from(awaited);
+        self.stores_out += u32::from(!awaited);
         self.leave_sm(request, since);
     }
 
     fn leave_sm(&mut self, request: u32, ready: u64) {
         let r = &self.requests[request];
-        self.stats.wait(Wait::Mshr, ready - r.since);
+        self.stats.wait_mshr += ready - r.since;
         let data = if r.kind == Kind::Read { 0 } else { 32 * r.sectors.count() };
         let arrival = self.to_slice(r.sm, self.core_time(ready), data);
         self.queue.push(arrival, Event::new(Event::L2, request));
