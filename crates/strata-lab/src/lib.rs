@@ -6,7 +6,8 @@
 //! * [`gpus`]: the machines a program can be timed on;
 //! * [`engine`]: the engines that can stand behind a device;
 //! * [`silicon`]: what real GPUs measured;
-//! * [`validate`]: the machine beside them.
+//! * [`validate`]: the machine beside them;
+//! * [`bench`]: how fast programs are simulated.
 //!
 //! The command line and the Python package are thin doors on this crate.
 //!
@@ -19,6 +20,7 @@
 //! assert!(What::named("kernel.ptx").unwrap_err().to_string().contains("launch file"));
 //! ```
 
+pub mod bench;
 pub mod diagnostics;
 pub mod element;
 pub mod engine;
@@ -33,12 +35,14 @@ mod result;
 mod run;
 mod save;
 pub mod silicon;
+mod stats_file;
+pub mod stopwatch;
 pub mod table;
 pub mod validate;
 
 pub use engine::EngineOptions;
 pub use error::LabError;
-pub use monitor::Monitor;
+pub use monitor::{Monitor, Step};
 pub use request::{DEFAULT_OUT, RunRequest, What};
 pub use result::{HostTimes, KernelRun, RunResult};
 pub use run::{run, run_on};

@@ -149,6 +149,16 @@ impl Monitor {
     }
 }
 
+/// How far a series of programs is: `name` begins, after `done` of `of`.
+pub struct Step<'a> {
+    /// Programs that ran.
+    pub done: usize,
+    /// Programs there are.
+    pub of: usize,
+    /// The program that begins.
+    pub name: &'a str,
+}
+
 /// An engine that moves the monitor's counters at the end of each launch.
 pub(crate) struct Monitored {
     pub(crate) engine: Box<dyn Engine>,

@@ -7,7 +7,7 @@ use crate::launch_file::{self, Loaded};
 use crate::monitor::{Monitor, Monitored};
 use crate::request::{Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
-use crate::save;
+use crate::{save, stats_file};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -75,6 +75,8 @@ pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engi
         host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: directory.clone() },
     };
     result.host.total_seconds = started.elapsed().as_secs_f64();
+    let path = directory.join("stats.parquet");
+    stats_file::write(&path, &result.kernels).map_err(|e| LabError::io("write", &path, e))?;
     saved("result.json", pretty(&result.to_json()))?;
     Ok(result)
 }

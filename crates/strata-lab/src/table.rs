@@ -3,7 +3,7 @@
 use crate::launch_file::Finding;
 use crate::result::RunResult;
 use std::fmt::Write;
-use strata_core::{Bytes, Counts, Dim3, OpClass};
+use strata_core::{Bytes, Counts, Dim3, OpClass, Stats};
 
 /// A number with its digits in groups of three: `1,234,567`.
 pub fn grouped(number: u64) -> String {
@@ -80,6 +80,7 @@ struct KernelGroup<'a> {
     grids: (Dim3, Dim3),
     blocks: (Dim3, Dim3),
     counts: Counts,
+    stats: Stats,
 }
 
 fn kernel_groups(result: &RunResult) -> Vec<KernelGroup<'_>> {
@@ -92,6 +93,7 @@ fn kernel_groups(result: &RunResult) -> Vec<KernelGroup<'_>> {
                 grids: (kernel.grid, kernel.grid),
                 blocks: (kernel.block, kernel.block),
                 counts: Counts::default(),
+                stats: Stats::default(),
             });
             groups.len() - 1
         });
@@ -100,6 +102,7 @@ fn kernel_groups(result: &RunResult) -> Vec<KernelGroup<'_>> {
         widen(&mut group.grids, kernel.grid);
         widen(&mut group.blocks, kernel.block);
         group.counts.add(&kernel.counts);
+        group.stats.add(&kernel.stats());
     }
     groups
 }
@@ -152,7 +155,8 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
         ("thread instructions", Align::Right),
         ("warp instructions", Align::Right),
     ];
-    let rows: Vec<_> = kernel_groups(result)
+    let groups = kernel_groups(result);
+    let rows: Vec<_> = groups
         .iter()
         .map(|g| {
             vec![
@@ -172,9 +176,8 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
     if counts.divisions_by_zero > 0 {
         writeln!(out, "integer divisions by zero: {}", grouped(counts.divisions_by_zero))?;
     }
-    if let Some(cycles) = result.cycles() {
-        let ipc = counts.thread_instructions() as f64 / cycles.max(1) as f64;
-        writeln!(out, "{} core cycles, {ipc:.2} thread instructions per cycle (not validated)", grouped(cycles))?;
+    if result.cycles().is_some() {
+        writeln!(out, "\n{}", timing(&groups, &result.stats()))?;
     }
     writeln!(
         out,
@@ -183,6 +186,38 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
         result.host.seconds,
         short(result.thread_instructions_per_second()),
     )
+}
+
+/// What the machine says of each kernel, and of all together if there are several.
+fn timing(kernels: &[KernelGroup<'_>], all: &Stats) -> String {
+    let headings = [
+        ("timed", Align::Left),
+        ("core cycles", Align::Right),
+        ("IPC", Align::Right),
+        ("L1 hits", Align::Right),
+        ("L2 hits", Align::Right),
+        ("sectors from DRAM", Align::Right),
+        ("to DRAM", Align::Right),
+    ];
+    let row = |name: &str, stats: &Stats| {
+        let shown = |path: &str, show: fn(f64) -> String| stats.number(path).map_or_else(|| "-".to_owned(), show);
+        let count = |path: &str| shown(path, |value| grouped(value as u64));
+        let share = |path: &str| shown(path, |value| format!("{:.1} %", 100.0 * value));
+        vec![
+            name.to_owned(),
+            count("gpu.cycles"),
+            shown("gpu.ipc", |value| format!("{value:.2}")),
+            share("gpu.l1.read_hit_rate"),
+            share("gpu.l2.read_hit_rate"),
+            count("gpu.dram.reads"),
+            count("gpu.dram.writes"),
+        ]
+    };
+    let mut rows: Vec<_> = kernels.iter().map(|kernel| row(kernel.name, &kernel.stats)).collect();
+    if kernels.len() > 1 {
+        rows.push(row("all", all));
+    }
+    columns(&headings, &rows)
 }
 
 fn classes(counts: &Counts) -> String {

@@ -1,16 +1,12 @@
 //! What is compared with silicon, and what speed is measured with, computes what it should: on the emulator.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use strata_host::{Device, HostError};
-use strata_lab::{EngineOptions, Monitor, engine};
+use strata_lab::{EngineOptions, engine};
 use strata_workloads::micro::{self, Facts};
 use strata_workloads::{Purpose, instances};
 
 fn device() -> Result<Device, HostError> {
-    let monitor = Arc::new(Monitor::default());
-    let options =
-        EngineOptions { threads: 1, check: false, max_instructions: None, monitor, registers: BTreeMap::new() };
+    let options = EngineOptions::plain(&[]);
     Ok(Device::new(engine::functional(options)?))
 }
 

@@ -1,10 +1,8 @@
 //! Programs on a machine with time: right results, the same cycles every time, latencies as the card measured them.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use strata_host::{Device, HostError};
 use strata_lab::silicon::Silicon;
-use strata_lab::{EngineOptions, Monitor, engine, gpus};
+use strata_lab::{EngineOptions, engine, gpus};
 use strata_sim::config::GpuConfig;
 use strata_workloads::micro::{self, Facts};
 use strata_workloads::{Size, find};
@@ -14,13 +12,7 @@ fn titan_v() -> GpuConfig {
 }
 
 fn device(gpu: &GpuConfig) -> Result<Device, HostError> {
-    let options = EngineOptions {
-        threads: 1,
-        check: false,
-        max_instructions: None,
-        monitor: Arc::new(Monitor::default()),
-        registers: BTreeMap::new(),
-    };
+    let options = EngineOptions::plain(&[]);
     Ok(Device::new(engine::timed(options, gpu.clone())?))
 }
 

@@ -12,7 +12,8 @@ Examples:
   strata run bfs --json | jq .kernels    for scripts
   strata check kernel.ptx                errors, kernels, registers, loops
   strata gpus titan-v                    a machine: every value with its source
-  strata validate                        the machines beside real GPUs";
+  strata validate                        the machines beside real GPUs
+  strata bench                           how fast programs are simulated";
 
 /// A GPU memory-system laboratory: runs real PTX programs on real data.
 #[derive(Parser)]
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     Check(Check),
     Gpus(Gpus),
     Validate(Validate),
+    Bench(Bench),
     Completions(Completions),
 }
 
@@ -39,7 +41,8 @@ Examples:
   strata run examples/vecadd.toml        a launch file: your PTX, no host code
   strata run nw --json --out results     one JSON object on standard output
 
-The result is saved in strata-out/<name>-<hash>/ (result.json, request.json, files that a launch file writes).
+The result is saved in strata-out/<name>-<hash>/ (result.json, stats.parquet, request.json, files
+that a launch file writes).
 Exit status: 0 passed, 1 the program failed or its result is wrong, 2 bad usage or bad input.";
 
 /// Run a workload or a launch file and check its result
@@ -154,6 +157,29 @@ pub(crate) struct Validate {
     pub(crate) json: bool,
 }
 
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  strata bench                           the fixed set of programs, without time and timed
+  strata bench --gpu titan-v --json      timed on another machine, for scripts
+
+Speed is per second of CPU time inside launches, of one core, the best of a few repetitions.
+Exit status: 0 every program ran, 1 a program failed, 2 bad usage or bad input.";
+
+/// Measure the speed of simulation
+#[derive(Args)]
+#[command(after_help = BENCH_EXAMPLES)]
+pub(crate) struct Bench {
+    /// Machine of the timed runs: preset, or path of a `.toml` file
+    #[arg(long, value_name = "NAME", default_value = strata_lab::bench::DEFAULT_GPU)]
+    pub(crate) gpu: String,
+    /// Change a parameter of that machine; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Print a completion script for a shell
 #[derive(Args)]
 #[command(after_help = "Example:\n  strata completions bash > ~/.local/share/bash-completion/completions/strata")]
@@ -170,7 +196,8 @@ impl Arguments {
             | Command::Workloads(Workloads { json, .. })
             | Command::Check(Check { json, .. })
             | Command::Gpus(Gpus { json, .. })
-            | Command::Validate(Validate { json, .. }) => *json,
+            | Command::Validate(Validate { json, .. })
+            | Command::Bench(Bench { json, .. }) => *json,
             Command::Completions(_) => false,
         }
     }

@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Check(check) => commands::check::check(&check),
         Command::Gpus(gpus) => commands::gpus::show(&gpus),
         Command::Validate(validate) => commands::validate::validate(validate),
+        Command::Bench(bench) => commands::bench::bench(&bench),
         Command::Completions(completions) => commands::completions::print(&completions),
     };
     match done {

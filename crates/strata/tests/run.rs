@@ -140,5 +140,33 @@ fn a_machine_gives_cycles_in_json_and_in_the_table() {
         .arg(folder.path())
         .output()
         .expect("it runs");
-    assert!(String::from_utf8_lossy(&table.stdout).contains("core cycles"));
+    let table = String::from_utf8_lossy(&table.stdout);
+    let heading = table.lines().find(|line| line.starts_with("timed")).expect("a table of what the machine counted");
+    for column in ["core cycles", "IPC", "L1 hits", "L2 hits", "sectors from DRAM", "to DRAM"] {
+        assert!(heading.contains(column), "{heading}");
+    }
+}
+
+/// Counts of the launches sum to those of the run; rates are divided anew.
+#[test]
+fn the_statistics_of_a_timed_run_add_up_over_its_kernels() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, json) = run_with("backprop", folder.path(), &["--size", "tiny", "--gpu", "titan-x-pascal"]);
+    let kernels = json["kernels"].as_array().expect("a list");
+    assert!(kernels.len() > 1);
+    let sum = |path: &str| kernels.iter().filter_map(|k| k["stats"][path]["value"].as_u64()).sum::<u64>();
+    let total = |path: &str| &json["stats"][path]["value"];
+    let paths = kernels[0]["stats"].as_object().expect("an object").iter();
+    let counters: Vec<_> = paths.filter(|(_, stat)| stat["value"].is_u64()).map(|(path, _)| path).collect();
+    for known in ["gpu.cycles", "gpu.l1.read_hits", "gpu.l2.read_hits", "gpu.dram.reads", "gpu.requests"] {
+        assert!(counters.iter().any(|path| *path == known), "{known}");
+    }
+    for path in counters {
+        assert_eq!(*total(path), sum(path), "{path}");
+    }
+    assert!(sum("gpu.l2.reads") > 0);
+    let rate = sum("gpu.l2.read_hits") as f64 / sum("gpu.l2.reads") as f64;
+    assert_eq!(*total("gpu.l2.read_hit_rate"), rate);
+    assert_eq!(json["ipc"], *total("gpu.ipc"));
+    assert_eq!(saved(&json, "stats.parquet")[..4], *b"PAR1");
 }

@@ -1,10 +1,10 @@
 //! Single instructions: loops of many copies of one instruction, by a warp with all lanes and one with half of them.
 
-use crate::clock::timed;
 use crate::programs::best_and_median;
 use std::fmt::Write;
 use strata_core::{Bytes, Dim3};
 use strata_emu::{Capacity, LaunchConfig, Memory, Output, Program};
+use strata_lab::stopwatch::timed;
 
 /// Copies of the instruction in the loop: enough that the loop itself does not count.
 const COPIES: usize = 128;

@@ -10,7 +10,6 @@
 //! time is told beside wall-clock time, and speed is judged by CPU time: on an idle machine both agree, on a busy one only
 //! the first says something about the program. Neither knows what a neighbour does to caches and memory.
 
-mod clock;
 mod instructions;
 mod programs;
 

@@ -1,75 +1,20 @@
 //! Whole programs.
 
-use crate::clock::{Times, timed};
-use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::Arc;
-use strata_core::{Addr, Bytes};
-use strata_host::{
-    AllocFlags, Allocation, AllocationId, Device, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
-    ModuleId, SymbolAddress,
-};
-use strata_lab::Monitor;
+use strata_host::Device;
 use strata_lab::engine::{EngineOptions, functional};
+use strata_lab::stopwatch::{Stopwatch, Times};
 use strata_workloads::Size;
 
 /// Programs whose speed was promised, in thread instructions per second on one core.
 pub(crate) const TARGETS: [(&str, f64); 4] =
     [("hotspot", 1.5e9), ("matmul-tiled", 1.5e9), ("bfs", 0.5e9), ("atax", 0.5e9)];
 
-/// An engine that adds up the time spent in launches: inputs and CPU references are not what is measured.
-struct Stopwatch {
-    engine: Box<dyn Engine>,
-    total: Rc<Cell<Times>>,
-}
-
-impl Engine for Stopwatch {
-    fn load_module(&mut self, name: &str, text: &str) -> Result<ModuleId, HostError> {
-        self.engine.load_module(name, text)
-    }
-    fn kernel(&self, module: ModuleId, name: &str) -> Result<KernelShape, HostError> {
-        self.engine.kernel(module, name)
-    }
-    fn symbol(&self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError> {
-        self.engine.symbol(module, name)
-    }
-    fn alloc(&mut self, size: Bytes, flags: AllocFlags, name: &str) -> Result<Allocation, HostError> {
-        self.engine.alloc(size, flags, name)
-    }
-    fn free(&mut self, start: Addr) -> Result<AllocationId, HostError> {
-        self.engine.free(start)
-    }
-    fn write(&mut self, start: Addr, data: &[u8]) -> Result<(), HostError> {
-        self.engine.write(start, data)
-    }
-    fn read(&self, start: Addr, data: &mut [u8]) -> Result<(), HostError> {
-        self.engine.read(start, data)
-    }
-    fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
-        self.engine.fill(start, size, byte)
-    }
-    fn launch(&mut self, launch: &Launch) -> Result<LaunchReport, HostError> {
-        let (report, took) = timed(|| self.engine.launch(launch));
-        let mut total = self.total.get();
-        total.add(took);
-        self.total.set(total);
-        report
-    }
-    fn hear(&mut self, event: &HostEvent) {
-        self.engine.hear(event);
-    }
-}
-
 /// Thread instructions, warp instructions and time of one run.
 fn once(name: &str, size: Size) -> Result<(u64, u64, Times), String> {
     let workload = strata_workloads::find(name).map_err(|e| e.to_string())?;
-    let monitor = Arc::new(Monitor::default());
-    let options =
-        EngineOptions { threads: 1, check: false, max_instructions: None, monitor, registers: BTreeMap::new() };
-    let engine = functional(options).map_err(|e| e.to_string())?;
-    let total = Rc::new(Cell::new(Times::default()));
-    let mut device = Device::new(Box::new(Stopwatch { engine, total: Rc::clone(&total) }));
+    let engine = functional(EngineOptions::plain(workload.modules())).map_err(|e| e.to_string())?;
+    let (stopwatch, total) = Stopwatch::new(engine);
+    let mut device = Device::new(Box::new(stopwatch));
     let outcome = workload.run(size, 1, &mut device).map_err(|e| e.to_string())?;
     if !outcome.passed {
         return Err(format!("{name}: {}", outcome.checked));

@@ -13,6 +13,7 @@ pub use score::{Pair, Score};
 use crate::engine::{self, EngineOptions};
 use crate::error::LabError;
 use crate::gpus;
+use crate::monitor::Step;
 use crate::silicon::{Kernels, Microbenchmarks, Quantity, Silicon};
 use strata_host::{Device, HostError};
 use strata_sim::config::GpuConfig;
@@ -108,16 +109,6 @@ impl Validation {
         let verdicts = || self.rows().filter_map(|row| row.passed);
         (verdicts().count(), verdicts().filter(|passed| *passed).count())
     }
-}
-
-/// How far a validation is: `done` of `of` programs; `name` comes next.
-pub struct Step<'a> {
-    /// Programs that ran.
-    pub done: usize,
-    /// Programs there are.
-    pub of: usize,
-    /// The program that begins.
-    pub name: &'a str,
 }
 
 /// Compares the machine with silicon; `progress` is told before each program.
