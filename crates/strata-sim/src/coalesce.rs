@@ -18,18 +18,15 @@ pub struct LineRequest {
 ///
 /// `width` is the bytes of each lane. Lanes are merged within groups of `group` lanes; a later group joins the request of an
 /// earlier one to the same line only if it needs other sectors.
-pub fn coalesce(
-    batch: &OpBatch,
-    set: &AddressSet,
-    mask: LaneMask,
-    width: u8,
-    group: u32,
-    out: &mut Vec<LineRequest>,
-) {
+pub fn coalesce(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: u8, group: u32, out: &mut Vec<LineRequest>) {
     let width = u32::from(width);
     match set.pattern {
         Pattern::Same(address) if group as usize >= LANES => out.push(part_of_line(address, width)),
-        Pattern::Sequence { first, step } if mask == LaneMask::MAX && step == width && step * group >= SECTOR => {
+        Pattern::Sequence { first, step }
+            if mask == LaneMask::MAX
+                && step == width
+                && (group as usize >= LANES || (step * group) % SECTOR == 0 && first.0 % u64::from(SECTOR) == 0) =>
+        {
             range(first, u64::from(step) * LANES as u64, out);
         }
         _ => {
@@ -50,7 +47,8 @@ const SECTOR: u32 = 32;
 
 /// The request of a few bytes that lie within one line.
 fn part_of_line(address: Addr, width: u32) -> LineRequest {
-    let (first, last) = (address.0 % LINE_BYTES / u64::from(SECTOR), (address.0 + u64::from(width) - 1) % LINE_BYTES / 32);
+    let (first, last) =
+        (address.0 % LINE_BYTES / u64::from(SECTOR), (address.0 + u64::from(width) - 1) % LINE_BYTES / 32);
     let sectors = SectorMask(((1u8 << (last - first + 1)) - 1) << first);
     LineRequest { line: address.line(), sectors, full: SectorMask::NONE }
 }
@@ -65,7 +63,8 @@ fn range(first: Addr, bytes: u64, out: &mut Vec<LineRequest>) {
         let stop = end.min(start + LINE_BYTES);
         let sectors = (at - start) / 32..(stop - start).div_ceil(32);
         let full = (at - start).div_ceil(32)..(stop - start) / 32;
-        let bits = |r: std::ops::Range<u64>| SectorMask(if r.start < r.end { (1u8 << r.end) - (1 << r.start) } else { 0 });
+        let bits =
+            |r: std::ops::Range<u64>| SectorMask(if r.start < r.end { (1u8 << r.end) - (1 << r.start) } else { 0 });
         out.push(LineRequest { line, sectors: bits(sectors), full: bits(full) });
         at = stop;
     }
@@ -106,9 +105,8 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
     let mut kept = first;
     for k in first..out.len() {
         let request = out[k];
-        let earlier = out[start..first]
-            .iter_mut()
-            .find(|r| r.line == request.line && r.sectors.and(request.sectors).is_empty());
+        let earlier =
+            out[start..first].iter_mut().find(|r| r.line == request.line && r.sectors.and(request.sectors).is_empty());
         if let Some(earlier) = earlier {
             earlier.sectors = earlier.sectors.or(request.sectors);
             earlier.full = earlier.full.or(request.full);
@@ -219,30 +217,34 @@ mod tests {
 
     #[test]
     fn neighbours_share_a_line() {
-        let same = |a: fn(u64) -> u64, mask, width, expected: &[(u64, u8, u8)]| check(a, mask, width, expected, expected);
+        let same =
+            |a: fn(u64) -> u64, mask, width, expected: &[(u64, u8, u8)]| check(a, mask, width, expected, expected);
         same(|l| 4 * l, u32::MAX, 4, &[(0, 0b1111, 0b1111)]);
         same(|l| 64 + 4 * l, u32::MAX, 4, &[(0, 0b1100, 0b1100), (1, 0b0011, 0b0011)]);
         same(|l| 8 * l, u32::MAX, 8, &[(0, 0b1111, 0b1111), (1, 0b1111, 0b1111)]);
         same(|l| 4 * l, 0x1ff, 4, &[(0, 0b0011, 0b0001)]);
         same(|l| 128 * (l % 2), 0b1111, 4, &[(0, 1, 0), (1, 1, 0)]);
         same(|l| 16 * l, u32::MAX, 16, &[(0, 15, 15), (1, 15, 15), (2, 15, 15), (3, 15, 15)]);
-        check(|l| 36 + 4 * l, u32::MAX, 4, &[(0, 0b1110, 0b1100), (1, 0b0011, 0b0001)], &[
-            (0, 0b1110, 0b1100),
-            (0, 0b1000, 0),
-            (1, 0b0011, 0b0001),
-        ]);
+        check(
+            |l| 36 + 4 * l,
+            u32::MAX,
+            4,
+            &[(0, 0b1110, 0b1100), (1, 0b0011, 0b0001)],
+            &[(0, 0b1110, 0b0100), (0, 0b1000, 0), (1, 0b0011, 0b0001)],
+        );
     }
 
     #[test]
     fn groups_merge_only_other_sectors() {
         check(|_| 300, u32::MAX, 4, &[(2, 0b0010, 0)], &[(2, 0b0010, 0), (2, 0b0010, 0)]);
         // A column of a matrix, two rows at a time: each half of the warp touches the same sectors.
-        check(|l| 1024 * (l % 16) + 4 * (l / 16), 0x0003_0003, 4, &[(0, 1, 0), (8, 1, 0)], &[
-            (0, 1, 0),
-            (8, 1, 0),
-            (0, 1, 0),
-            (8, 1, 0),
-        ]);
+        check(
+            |l| 1024 * (l % 16) + 4 * (l / 16),
+            0x0003_0003,
+            4,
+            &[(0, 1, 0), (8, 1, 0)],
+            &[(0, 1, 0), (8, 1, 0), (0, 1, 0), (8, 1, 0)],
+        );
     }
 
     #[track_caller]

@@ -56,8 +56,7 @@ machine_stats! {
         l1_merges: "l1.read_merges", Requests, "line requests whose missing sectors were all on their way to L1 already";
         l1_bypasses: "l1.bypasses", Requests, "line requests of loads that went to L2 without looking into L1";
         l1_writes: "l1.writes", Requests, "line requests of stores, all sent on to L2";
-        l1_sectors: "l1.sector_reads", Sectors, "sectors that loads looked for in L1";
-        l1_sector_hits: "l1.sector_hits", Sectors, "sectors of those that were in L1";
+        l1_transactions: "l1.transactions", Sectors, "sectors that loads asked of L1, whether they looked into it or not";
         atomics: "l1.atomics", Requests, "line requests of atomics, all sent on to L2";
         l2_reads: "l2.reads", Sectors, "sectors that loads and atomics asked of L2";
         l2_read_hits: "l2.read_hits", Sectors, "sectors of those that were in L2";

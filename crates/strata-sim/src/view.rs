@@ -300,7 +300,8 @@ fn first_ready_for(target: usize, waits_for: &[Vec<usize>], done: &[bool]) -> us
 }
 
 fn is_load(op: &Draft<'_>) -> bool {
-    matches!(op.op.action, Action::Load | Action::Shared | Action::Generic | Action::Constant) && !op.info.dst.is_empty()
+    matches!(op.op.action, Action::Load | Action::Shared | Action::Generic | Action::Constant)
+        && !op.info.dst.is_empty()
 }
 
 fn is_store(op: &Draft<'_>) -> bool {
@@ -325,6 +326,7 @@ fn depends(earlier: &Draft<'_>, later: &Draft<'_>) -> bool {
         || touch(&earlier.info.dst, &later.info.dst)
         || is_fence(earlier)
         || is_fence(later)
-        || same_memory(earlier, later) && (is_store(earlier) && (is_load(later) || is_store(later)) || is_load(earlier) && is_store(later))
+        || same_memory(earlier, later)
+            && (is_store(earlier) && (is_load(later) || is_store(later)) || is_load(earlier) && is_store(later))
         || later.op.unit == Unit::Control
 }

@@ -132,7 +132,14 @@ mod tests {
             })
             .collect();
         rows.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)));
-        IsaConfig { rows, hoist_window: 0, hoist_registers: 0, fuse_wide: false, branch_cycles: 0, shared_merge: strata_core::Bytes(0) }
+        IsaConfig {
+            rows,
+            hoist_window: 0,
+            hoist_registers: 0,
+            fuse_wide: false,
+            branch_cycles: 0,
+            shared_merge: strata_core::Bytes(0),
+        }
     }
 
     #[test]

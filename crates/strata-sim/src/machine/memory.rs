@@ -33,11 +33,6 @@ impl ChannelPort {
             next: Picos::NEVER,
         })
     }
-
-    /// Requests that wait to enter.
-    pub(super) fn waiting(&self) -> usize {
-        self.coming.len()
-    }
 }
 
 /// The tag of a write, for which nobody waits.

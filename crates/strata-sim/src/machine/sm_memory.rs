@@ -179,6 +179,7 @@ impl Machine {
         let taken = self.through_lsu(sm, at, lines);
         for (request, &taken) in lines.iter().zip(&taken) {
             let translated = self.translate(sm, request.line, taken);
+            self.stats.l1_transactions += u64::from(request.sectors.count());
             if cached {
                 self.look_into_l1(sm, request, load, translated);
             } else {
@@ -197,7 +198,6 @@ impl Machine {
     /// One line request of a load that L1 may serve.
     fn look_into_l1(&mut self, sm: u32, request: &LineRequest, load: u32, taken: u64) {
         self.stats.l1_accesses += 1;
-        self.stats.l1_sectors += u64::from(request.sectors.count());
         let unit = &mut self.sms[sm as usize];
         let set = Self::l1_set(unit.l1.sets(), request.line);
         let place = unit.l1.find(set, request.line);
@@ -208,7 +208,6 @@ impl Machine {
         let wanted = request.sectors;
         if wanted.without(valid).is_empty() {
             self.stats.l1_hits += 1;
-            self.stats.l1_sector_hits += u64::from(wanted.count());
             self.part_arrived(load, taken + u64::from(self.config.l1.latency));
             return;
         }
@@ -221,7 +220,6 @@ impl Machine {
             return;
         }
         self.stats.l1_misses += 1;
-        self.stats.l1_sector_hits += u64::from(wanted.and(valid).count());
         let room = place.or_else(|| unit.l1.insert(set, request.line).map(|(p, _)| p));
         let missing = LineRequest { sectors: wanted.without(valid.or(pending)), ..*request };
         let Some(p) = room else {

@@ -80,13 +80,14 @@ fn doubles(seed: u64, name: &str, signal: &[f32]) -> Vec<f64> {
 
 fn add<T>(kernel: &str, passes: usize, a: &[T], b: &[T], gpu: &mut Gpu<'_>) -> Result<Outcome, HostError>
 where
-    T: Word + Add<Output = T> + PartialEq + Debug,
+    T: Word + Add<Output = T> + Default + PartialEq + Debug,
 {
     const BLOCK: usize = 1024;
     let len = a.len();
     let a_array = gpu.array_of("a", a)?;
     let b_array = gpu.array_of("b", b)?;
-    let c_array = gpu.array("c", len)?;
+    // Cleared by the host, as its owner would: what was copied last decides what L2 holds when the kernel begins.
+    let c_array = gpu.array_of("c", &vec![T::default(); len])?;
     let args = [a_array.into(), b_array.into(), c_array.into(), (len as i32).into()];
     for _ in 0..passes {
         gpu.launch(kernel, blocks(len, BLOCK), BLOCK as u32, &args)?;
