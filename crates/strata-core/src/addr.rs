@@ -44,6 +44,13 @@ impl fmt::Display for Addr {
 #[repr(transparent)]
 pub struct LineAddr(pub u64);
 
+impl LineAddr {
+    /// Its first byte.
+    pub const fn addr(self) -> Addr {
+        Addr(self.0 * LINE_BYTES)
+    }
+}
+
 /// A size or an amount of traffic in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]

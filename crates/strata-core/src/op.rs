@@ -4,7 +4,7 @@
 //! instruction runs. A [`WarpOp`] adds what differs: the active lanes and, for memory operations, 32 addresses. So the
 //! stream a timing model pulls costs 12 bytes per arithmetic instruction.
 
-use crate::addr::Addr;
+use crate::addr::{Addr, LINE_BYTES, LineAddr};
 use arrayvec::ArrayVec;
 
 /// Threads of one warp.
@@ -297,4 +297,6 @@ pub trait GridSource: WarpSource {
     fn start_cta(&mut self, slot: u32, number: u64);
     /// Warps that waited at a CTA barrier and can go on since the last call, appended to `out`.
     fn take_opened(&mut self, out: &mut Vec<WarpId>);
+    /// The bytes that a line of device memory holds now; a source without values leaves `out` as it is.
+    fn read_line(&self, _line: LineAddr, _out: &mut [u8; LINE_BYTES as usize]) {}
 }

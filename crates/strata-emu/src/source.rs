@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::launch::{LaunchState, add_visits, locate};
 use crate::warp::{Visits, WarpStop};
 use std::ptr::NonNull;
-use strata_core::{Counts, GridSource, OpBatch, OpInfo, Stop, WarpId, WarpSource};
+use strata_core::{Counts, GridSource, LINE_BYTES, LineAddr, OpBatch, OpInfo, Stop, WarpId, WarpSource};
 use strata_ptx::analysis::{CallsEndBlocks, Cfg, Liveness, Pressure};
 
 /// A launch whose CTAs and warps are run on demand.
@@ -170,5 +170,9 @@ impl GridSource for Execution<'_> {
 
     fn take_opened(&mut self, out: &mut Vec<WarpId>) {
         out.append(&mut self.opened);
+    }
+
+    fn read_line(&self, line: LineAddr, out: &mut [u8; LINE_BYTES as usize]) {
+        self.state.memory.read_line(line, out);
     }
 }

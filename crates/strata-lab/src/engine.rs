@@ -205,7 +205,7 @@ impl Engine for Emulated {
     fn hear(&mut self, event: &HostEvent) {
         if let (Some(machine), HostEvent::CopyIn { start, size }) = (&mut self.machine, event) {
             let (first, last) = (start.line(), start.offset(size.0.max(1) - 1).line());
-            machine.copy_in(first, last.0 + 1 - first.0);
+            machine.copy_in(first, last.0 + 1 - first.0, |line, data| self.memory.read_line(line, data));
         }
     }
 }

@@ -70,6 +70,7 @@ machine_stats! {
         tlb_accesses: "tlb.accesses", Requests, "line requests that were translated";
         tlb_misses: "tlb.misses", Requests, "of those, the ones that missed in the TLB of their SM";
         tlb_walks: "tlb.walks", Requests, "of those, the ones that missed in the shared TLB too";
+        remote_accesses: "requests.remote", Requests, "line requests that far memory served";
         replies: "requests.answered", Requests, "line requests that left an SM and were answered";
         reply_latency: "requests.latency", Cycles, "core cycles from leaving the SM to the answer, over all of them";
         wait_lsu: "wait.load_store_unit", Cycles, "core cycles that instructions waited for the load/store unit";

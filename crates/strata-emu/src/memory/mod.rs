@@ -21,7 +21,7 @@ use memmap2::UncheckedAdvice;
 use memmap2::{MmapMut, MmapOptions};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use strata_core::{Addr, Bytes};
+use strata_core::{Addr, Bytes, LINE_BYTES, LineAddr};
 
 /// First address of ordinary device memory.
 pub const DEVICE_BASE: u64 = 0x7f00_0000_0000;
@@ -199,6 +199,20 @@ impl Memory {
         // SAFETY: as in `write`; `data` is a distinct Rust slice.
         unsafe { std::ptr::copy_nonoverlapping(from, data.as_mut_ptr(), data.len()) };
         Ok(())
+    }
+
+    /// Reads a whole line, whatever lies there: what no allocation covers is zero or left over. Leaves `out` alone if the
+    /// line is no device memory.
+    pub fn read_line(&self, line: LineAddr, out: &mut [u8; LINE_BYTES as usize]) {
+        let offset = line.addr().0.wrapping_sub(DEVICE_BASE);
+        let inside = offset.checked_add(LINE_BYTES).is_some_and(|end| end <= self.map.len() as u64);
+        if inside {
+            // SAFETY: the line lies in the reservation; `out` is a distinct Rust array.
+            unsafe {
+                let from = self.map.as_ptr().add(offset as usize);
+                std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), out.len());
+            }
+        }
     }
 
     /// Sets bytes inside one allocation.

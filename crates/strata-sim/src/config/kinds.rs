@@ -1,6 +1,6 @@
 //! The kinds of values a configuration holds: how each is read, checked and written.
 
-use super::{SchedulerPolicy, WritePolicy};
+use super::{SchedulerPolicy, SliceLocation, WritePolicy};
 use crate::time::Clock;
 use strata_core::Bytes;
 use strata_core::config::{Prefixes, Reader, format_size};
@@ -270,6 +270,10 @@ pub(super) const SCHEDULERS: Choice<SchedulerPolicy> = Choice(&[
     ("greedy-then-oldest", SchedulerPolicy::GreedyThenOldest),
     ("loose-round-robin", SchedulerPolicy::LooseRoundRobin),
 ]);
+
+/// Where L2 slices sit.
+pub(super) const LOCATIONS: Choice<SliceLocation> =
+    Choice(&[("partition", SliceLocation::Partition), ("crossbar", SliceLocation::Crossbar)]);
 
 /// What a cache does with writes.
 pub(super) const WRITES: Choice<WritePolicy> =

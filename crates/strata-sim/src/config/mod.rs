@@ -158,6 +158,15 @@ pub enum WritePolicy {
     Back,
 }
 
+/// Where L2 slices sit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceLocation {
+    /// At a partition of memory: a slice holds lines of one DRAM channel only.
+    Partition,
+    /// At the crossbar: a slice holds lines of any channel.
+    Crossbar,
+}
+
 /// The first-level data cache.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::struct_excessive_bools, reason = "independent properties of a cache, not states of a machine")]
@@ -246,6 +255,8 @@ pub struct L2Config {
     pub sectored: bool,
     /// Write policy.
     pub write: WritePolicy,
+    /// Where the slices sit.
+    pub location: SliceLocation,
     /// L2 cycles from arrival to the data of a hit.
     pub latency: u32,
     /// L2 cycles an atomic takes longer.

@@ -3,7 +3,7 @@
 //!
 //! The compiler holds the list to the structures: a field that is missing here does not compile.
 
-use super::kinds::{Flag, Frequency, Kind, Quantity, Real, SCHEDULERS, Size, Text, WRITES, Whole};
+use super::kinds::{Flag, Frequency, Kind, LOCATIONS, Quantity, Real, SCHEDULERS, Size, Text, WRITES, Whole};
 use super::layers::Resolver;
 use super::{
     Clocks, ConstantConfig, CrossbarConfig, DramConfig, DramTiming, EnergyConfig, GpuConfig, IsaConfig, L1Config,
@@ -228,6 +228,7 @@ section! {
         ways: Whole(1, 1024),
         sectored: Flag,
         write: WRITES,
+        location: LOCATIONS,
         latency: CYCLES,
         atomic_cycles: CYCLES,
         partial_write_cycles: Whole(1, 64),

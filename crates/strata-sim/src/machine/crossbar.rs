@@ -23,11 +23,11 @@ impl Machine {
     }
 
     /// Sends a reply with `data` bytes to an SM; when it is there. `ready`: when the slice has the data.
-    pub(super) fn to_sm(&mut self, slice: u32, sm: u32, ready: Picos, data: u32) -> Picos {
+    pub(super) fn to_sm(&mut self, slice: u16, sm: u32, ready: Picos, data: u32) -> Picos {
         let crossbar = &self.config.crossbar;
         let bytes = crossbar.header_bytes + data;
         let start = self.config.clock.interconnect.next(ready).0 * 16;
-        let left = pass(&mut self.slices[slice as usize].port, start, bytes, crossbar.slice_bytes);
+        let left = pass(&mut self.slices[usize::from(slice)].port, start, bytes, crossbar.slice_bytes);
         let crossed = left + 16 * u64::from(crossbar.reply_cycles);
         let port = &mut self.ports_in[(sm / self.config.sm.per_port) as usize];
         // The bytes follow each other through both ports: only the wider part of the time counts once.

@@ -19,6 +19,8 @@ const NEVER: u64 = u64::MAX;
 /// A warp in time.
 pub(super) struct WarpState {
     pub(super) sm: u32,
+    /// The CTA it belongs to.
+    pub(super) cta: u64,
     scheduler: u32,
     /// What it did functionally and has not issued yet.
     pub(super) batch: OpBatch,
@@ -49,6 +51,7 @@ impl WarpState {
     pub(super) fn new() -> Self {
         Self {
             sm: 0,
+            cta: 0,
             scheduler: 0,
             batch: OpBatch::default(),
             view: NONE,
@@ -66,11 +69,11 @@ impl WarpState {
     }
 
     /// A warp of a new CTA in the place of an old one, whose buffers it keeps.
-    fn restart(&mut self, sm: u32, scheduler: u32, at: u64) {
+    fn restart(&mut self, cta: u64, sm: u32, scheduler: u32, at: u64) {
         let (mut batch, mut ready) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.ready));
         batch.clear();
         ready.fill(0);
-        *self = Self { sm, scheduler, batch, ready, time: at, ..Self::new() };
+        *self = Self { sm, cta, scheduler, batch, ready, time: at, ..Self::new() };
     }
 
     /// The operations of the batch that an operation of its view stands for: one, or one per memory if a generic access
@@ -155,7 +158,7 @@ impl Machine {
             let unit = &mut self.sms[sm as usize];
             let scheduler = unit.dealt % self.config.sm.schedulers;
             unit.dealt += 1;
-            self.warps[id as usize].restart(sm, scheduler, at);
+            self.warps[id as usize].restart(number, sm, scheduler, at);
             self.queue.push(time, Event::new(Event::WARP, id));
         }
         self.stats.ctas += 1;
@@ -227,6 +230,9 @@ impl Machine {
             let view = &views.views[w.view as usize];
             if w.ready.len() < view.scoreboard {
                 w.ready.resize(view.scoreboard, 0);
+            }
+            if let Some(offload) = &mut self.offload {
+                offload.comes_to(first.pc, WarpId(index), &w.batch);
             }
             self.stats.warp_instructions += u64::from(view.issues);
             self.stats.thread_instructions += u64::from(view.issues) * u64::from(first.mask.count_ones());

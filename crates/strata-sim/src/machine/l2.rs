@@ -4,13 +4,13 @@
 //! and all behind it wait with it: that is how a slow memory is felt by the SMs.
 
 use super::crossbar::Port;
-use super::sm_memory::Kind;
+use super::sm_memory::{Kind, Request};
 use super::{Event, Machine, NONE};
 use crate::cache::{Place, SectorMask, Tags};
 use crate::config::{GpuConfig, WritePolicy};
 use crate::time::{Cycles, Picos};
 use std::collections::VecDeque;
-use strata_core::{LINE_BYTES, LineAddr};
+use strata_core::LineAddr;
 
 /// An L2 slice.
 pub(super) struct Slice {
@@ -44,10 +44,6 @@ impl Slice {
         }
     }
 
-    fn set_of(&self, local: u64) -> u32 {
-        (local ^ fold(local / u64::from(self.tags.sets()))) as u32 % self.tags.sets()
-    }
-
     /// True if two more requests to memory (a miss and what had to leave for it) find room.
     fn has_room(&self, config: &GpuConfig) -> bool {
         self.queued + 2 <= config.l2.miss_queue && self.outstanding < config.l2.mshrs
@@ -56,42 +52,28 @@ impl Slice {
 
 /// Sectors that memory brings for a line.
 pub(super) struct Miss {
-    pub(super) slice: u32,
+    slice: u16,
     place: u32,
-    sectors: SectorMask,
+    pub(super) sectors: SectorMask,
 }
 
 impl Machine {
-    /// The slice of a line and its number among the lines of that slice.
-    ///
-    /// Consecutive chunks of `interleave` bytes go to consecutive slices; each group of as many chunks as there are slices
-    /// is rotated by a hash of its number, so that no power-of-two stride stays on one slice.
-    pub(super) fn slice_of(&self, line: LineAddr) -> (u32, u64) {
-        let slices = u64::from(self.config.l2.slices);
-        let lines_per_chunk = (self.config.l2.interleave.0 / LINE_BYTES).max(1);
-        let chunk = line.0 / lines_per_chunk;
-        let (group, position) = (chunk / slices, chunk % slices);
-        let slice = (position + fold(group)) % slices;
-        (slice as u32, group * lines_per_chunk + line.0 % lines_per_chunk)
-    }
-
     /// A request reaches its slice.
     pub(super) fn l2_arrives(&mut self, request: u32, t: Picos) {
-        let r = &self.requests[request];
-        let (slice, _) = self.slice_of(r.line);
+        let slice = self.requests[request].home.slice;
         let now = self.config.clock.l2.next(t).0;
-        if self.slices[slice as usize].held.is_empty() && self.l2_access(slice, request, now) {
+        if self.slices[usize::from(slice)].held.is_empty() && self.l2_access(request, now) {
             return;
         }
-        self.slices[slice as usize].held.push_back((request, now));
+        self.slices[usize::from(slice)].held.push_back((request, now));
     }
 
     /// Serves a request from L2 cycle `now` on; false if it finds no room to ask memory.
-    fn l2_access(&mut self, slice: u32, request: u32, now: u64) -> bool {
+    fn l2_access(&mut self, request: u32, now: u64) -> bool {
         let r = self.requests[request];
-        let (_, local) = self.slice_of(r.line);
-        let s = &mut self.slices[slice as usize];
-        let set = s.set_of(local);
+        let slice = r.home.slice;
+        let s = &mut self.slices[usize::from(slice)];
+        let set = r.home.set;
         let known = s.tags.find(set, r.line);
         let has_room = s.has_room(&self.config);
         let served = known.is_some_and(|p| r.kind == Kind::Write || r.sectors.without(s.tags.line(p).valid).is_empty());
@@ -104,26 +86,31 @@ impl Machine {
         let aged = s.tags.take_crossed();
         let partial = if r.kind == Kind::Write { r.sectors.without(r.full) } else { SectorMask::NONE };
         let ready = self.occupy(slice, r.kind, r.sectors, partial, now);
-        if let Some(v) = victim.filter(|v| !v.dirty.is_empty()) {
-            self.write_back(slice, v.line, v.dirty, ready);
+        if let Some(v) = victim {
+            if let Some(buffers) = &mut self.victims {
+                buffers[usize::from(slice)].evicted(v.line, v.clean);
+            }
+            if !v.dirty.is_empty() {
+                self.write_back(v.line, v.dirty, ready);
+            }
         }
         if let Some(old) = aged {
             self.clean(slice, old, ready);
         }
         match r.kind {
-            Kind::Write => self.l2_write(slice, place, request, ready),
-            Kind::Read | Kind::Atomic => self.l2_read(slice, place, request, ready),
+            Kind::Write => self.l2_write(place, request, ready),
+            Kind::Read | Kind::Atomic => self.l2_read(place, request, ready),
         }
         true
     }
 
     /// Takes the slice's time for a request, of whose sectors `partial` are written in part: the L2 cycle at which a hit
     /// has its data.
-    fn occupy(&mut self, slice: u32, kind: Kind, sectors: SectorMask, partial: SectorMask, now: u64) -> u64 {
+    fn occupy(&mut self, slice: u16, kind: Kind, sectors: SectorMask, partial: SectorMask, now: u64) -> u64 {
         let l2 = &self.config.l2;
         let whole = u64::from(sectors.count() - partial.count()) * 32 * 16 / u64::from(l2.bytes_per_cycle);
         let service = (whole + u64::from(partial.count() * l2.partial_write_cycles) * 16).max(1);
-        let s = &mut self.slices[slice as usize];
+        let s = &mut self.slices[usize::from(slice)];
         let start = s.free.max(now * 16);
         s.free = start + service;
         self.stats.wait_slice += (start - now * 16) / 16;
@@ -131,9 +118,9 @@ impl Machine {
         start / 16 + u64::from(l2.latency + extra)
     }
 
-    fn l2_write(&mut self, slice: u32, place: Place, request: u32, ready: u64) {
+    fn l2_write(&mut self, place: Place, request: u32, ready: u64) {
         let r = self.requests[request];
-        let line = self.slices[slice as usize].tags.line_mut(place);
+        let line = self.slices[usize::from(r.home.slice)].tags.line_mut(place);
         let count = u64::from(r.sectors.count());
         let hit = r.sectors.without(line.valid.or(line.dirty)).is_empty();
         // A sector that is written whole needs no data from memory; one that is written in part stays as it was.
@@ -142,15 +129,36 @@ impl Machine {
         self.stats.l2_write_hits += if hit { count } else { 0 };
         match self.config.l2.write {
             WritePolicy::Back => line.dirty = line.dirty.or(r.sectors),
-            WritePolicy::Through => self.write_back(slice, r.line, r.sectors, ready),
+            WritePolicy::Through => self.write_back(r.line, r.sectors, ready),
         }
+        self.tell_written(&r);
         self.store_done(ready);
         self.requests.remove(request);
     }
 
-    fn l2_read(&mut self, slice: u32, place: Place, request: u32, ready: u64) {
+    /// What a victim buffer has of these sectors is stale.
+    #[inline]
+    fn tell_written(&mut self, r: &Request) {
+        if let Some(buffers) = &mut self.victims {
+            buffers[usize::from(r.home.slice)].written(r.line, r.sectors);
+        }
+    }
+
+    fn l2_read(&mut self, place: Place, request: u32, mut ready: u64) {
         let r = self.requests[request];
-        let line = self.slices[slice as usize].tags.line_mut(place);
+        let slice = r.home.slice;
+        if r.kind == Kind::Atomic {
+            self.tell_written(&r);
+        }
+        let line = self.slices[usize::from(slice)].tags.line_mut(place);
+        if let Some(buffers) = &mut self.victims {
+            let lacking = r.sectors.without(line.valid.or(line.pending));
+            if !lacking.is_empty() {
+                let (supplied, cycles) = buffers[usize::from(slice)].missed(r.line, lacking);
+                line.valid = line.valid.or(supplied);
+                ready += u64::from(cycles);
+            }
+        }
         let missing = r.sectors.without(line.valid);
         self.stats.l2_reads += u64::from(r.sectors.count());
         self.stats.l2_read_hits += u64::from(r.sectors.and(line.valid).count());
@@ -158,13 +166,13 @@ impl Machine {
             line.dirty = line.dirty.or(r.sectors);
         }
         if missing.is_empty() {
-            self.reply(slice, request, ready);
+            self.reply(request, ready);
             return;
         }
         let wanted = if self.config.l2.sectored { missing } else { SectorMask::ALL.without(line.valid) };
         let to_fetch = wanted.without(line.pending);
         line.pending = line.pending.or(to_fetch);
-        let s = &mut self.slices[slice as usize];
+        let s = &mut self.slices[usize::from(slice)];
         self.requests[request].next = s.waiters[place.index() as usize];
         s.waiters[place.index() as usize] = request;
         if to_fetch.is_empty() {
@@ -172,15 +180,15 @@ impl Machine {
         } else {
             s.outstanding += 1;
             let miss = self.misses.add(Miss { slice, place: place.index(), sectors: to_fetch });
-            self.fetch(slice, r.line, to_fetch, miss, ready);
+            self.fetch(r.home, r.line, to_fetch, miss, ready);
         }
     }
 
     /// Sends the answer to a request, if somebody waits for one.
-    fn reply(&mut self, slice: u32, request: u32, ready: u64) {
+    fn reply(&mut self, request: u32, ready: u64) {
         let r = self.requests[request];
         if r.kind == Kind::Atomic && self.config.l2.write == WritePolicy::Through {
-            self.write_back(slice, r.line, r.sectors, ready);
+            self.write_back(r.line, r.sectors, ready);
         }
         if r.load == NONE {
             self.store_done(ready);
@@ -188,7 +196,7 @@ impl Machine {
             return;
         }
         let ready = self.config.clock.l2.edge(Cycles(ready));
-        let arrival = self.to_sm(slice, r.sm, ready, 32 * r.sectors.count());
+        let arrival = self.to_sm(r.home.slice, r.sm, ready, 32 * r.sectors.count());
         self.queue.push(arrival, Event::new(Event::REPLY, request));
     }
 
@@ -199,26 +207,26 @@ impl Machine {
     }
 
     /// Writes back what is dirty in a line that stays.
-    fn clean(&mut self, slice: u32, place: Place, ready: u64) {
-        let tags = &mut self.slices[slice as usize].tags;
+    fn clean(&mut self, slice: u16, place: Place, ready: u64) {
+        let tags = &mut self.slices[usize::from(slice)].tags;
         let dirty = std::mem::take(&mut tags.line_mut(place).dirty);
         if !dirty.is_empty() {
             let line = tags.address(place);
             self.stats.l2_eager_write_backs += u64::from(dirty.count());
-            self.write_back(slice, line, dirty, ready);
+            self.write_back(line, dirty, ready);
         }
     }
 
-    fn write_back(&mut self, slice: u32, line: LineAddr, dirty: SectorMask, ready: u64) {
+    pub(super) fn write_back(&mut self, line: LineAddr, dirty: SectorMask, ready: u64) {
         self.stats.l2_write_backs += u64::from(dirty.count());
-        self.put(slice, line, dirty, ready);
+        self.put(self.interleave.home(line), line, dirty, ready);
     }
 
     /// Memory has delivered sectors of a line.
     pub(super) fn l2_fills(&mut self, miss: u32, t: Picos) {
         let Miss { slice, place, sectors } = self.misses[miss];
         self.misses.remove(miss);
-        let s = &mut self.slices[slice as usize];
+        let s = &mut self.slices[usize::from(slice)];
         s.outstanding -= 1;
         let line = s.tags.line_mut(Place::at(place));
         line.valid = line.valid.or(sectors);
@@ -229,9 +237,9 @@ impl Machine {
         while waiter != NONE {
             let next = self.requests[waiter].next;
             if self.requests[waiter].sectors.without(valid).is_empty() {
-                self.reply(slice, waiter, ready);
+                self.reply(waiter, ready);
             } else {
-                let s = &mut self.slices[slice as usize];
+                let s = &mut self.slices[usize::from(slice)];
                 self.requests[waiter].next = s.waiters[place as usize];
                 s.waiters[place as usize] = waiter;
             }
@@ -241,42 +249,38 @@ impl Machine {
     }
 
     /// There may be room again for what waits at a slice.
-    pub(super) fn resume_slice(&mut self, slice: u32, t: Picos) {
+    pub(super) fn resume_slice(&mut self, slice: u16, t: Picos) {
         let now = self.config.clock.l2.next(t).0;
-        while let Some(&(request, since)) = self.slices[slice as usize].held.front() {
+        while let Some(&(request, since)) = self.slices[usize::from(slice)].held.front() {
             let at = now.max(since);
-            if !self.l2_access(slice, request, at) {
+            if !self.l2_access(request, at) {
                 return;
             }
             self.stats.wait_memory_queue += at - since;
-            self.slices[slice as usize].held.pop_front();
+            self.slices[usize::from(slice)].held.pop_front();
         }
     }
 
-    /// A host-to-device copy: its lines are in L2 afterwards, clean, if the card does that.
-    pub(super) fn fill_from_host(&mut self, first: LineAddr, lines: u64) {
-        for k in 0..lines {
-            let line = LineAddr(first.0 + k);
-            let (slice, local) = self.slice_of(line);
-            let s = &mut self.slices[slice as usize];
-            let set = s.set_of(local);
-            let found = s.tags.find(set, line);
-            let place = if self.config.l2.copies_fill {
-                found.or_else(|| s.tags.insert(set, line).map(|(p, _)| p))
-            } else {
-                found
-            };
-            if let Some(p) = place {
-                let l = s.tags.line_mut(p);
-                l.valid = SectorMask::ALL;
-                l.dirty = SectorMask::NONE;
-            }
-            s.tags.take_crossed();
+    /// A host-to-device copy of one line: it is in L2 afterwards, clean, if the card does that, and memory has it too.
+    pub(super) fn line_from_host(&mut self, line: LineAddr) {
+        let home = self.interleave.home(line);
+        let s = &mut self.slices[usize::from(home.slice)];
+        let mut place = s.tags.find(home.set, line);
+        let mut victim = None;
+        if place.is_none() && self.config.l2.copies_fill {
+            (place, victim) = s.tags.insert(home.set, line).map_or((None, None), |(p, v)| (Some(p), v));
+        }
+        if let Some(p) = place {
+            let l = s.tags.line_mut(p);
+            (l.valid, l.dirty) = (SectorMask::ALL, SectorMask::NONE);
+        }
+        let aged = s.tags.take_crossed();
+        let now = self.config.clock.l2.next(self.now).0;
+        if let Some(v) = victim.filter(|v| !v.dirty.is_empty()) {
+            self.write_back(v.line, v.dirty, now);
+        }
+        if let Some(old) = aged {
+            self.clean(home.slice, old, now);
         }
     }
-}
-
-/// Folds the bits of a number together: the exclusive-or hash that keeps strides from colliding.
-fn fold(n: u64) -> u64 {
-    n ^ n >> 5 ^ n >> 11 ^ n >> 17 ^ n >> 29
 }

@@ -1,26 +1,29 @@
 //! Behind L2: the DRAM channels and the way to them.
 
+use super::home::Home;
 use super::{Event, Machine, NONE};
 use crate::cache::SectorMask;
 use crate::config::GpuConfig;
 use crate::dram::{AddressMap, Channel, DramError, Layout, Request as DramRequest};
+use crate::seam::{Dir, LocalAddr};
 use crate::time::{Cycles, Picos};
 use std::collections::VecDeque;
-use strata_core::{LINE_BYTES, LineAddr};
+use strata_core::LineAddr;
 
 /// A DRAM channel and what waits to enter it.
 pub(super) struct ChannelPort {
     pub(super) channel: Channel,
     map: AddressMap,
     /// Requests on their way to it or waiting for room, by the time they arrive.
-    coming: VecDeque<Coming>,
+    pub(super) coming: VecDeque<Coming>,
     /// When its next event is, so that it has one at a time.
     next: Picos,
 }
 
-struct Coming {
+/// A request before its channel.
+pub(super) struct Coming {
     time: Picos,
-    slice: u32,
+    slice: u16,
     request: DramRequest,
 }
 
@@ -35,38 +38,56 @@ impl ChannelPort {
     }
 }
 
-/// The tag of a write, for which nobody waits.
-const WRITE_TAG: u32 = NONE;
+/// What the end of a DRAM access is for: an event, or nothing ([`NONE`]).
+pub(super) type DramTag = u32;
 
 impl Machine {
     /// Asks memory for sectors of a line; `ready` is the L2 cycle at which the request leaves L2.
-    pub(super) fn fetch(&mut self, slice: u32, line: LineAddr, sectors: SectorMask, miss: u32, ready: u64) {
-        self.stats.dram_reads += u64::from(sectors.count());
-        self.dram(slice, line, sectors, false, miss, ready);
+    pub(super) fn fetch(&mut self, home: Home, line: LineAddr, sectors: SectorMask, miss: u32, ready: u64) {
+        if self.sides.is_some() {
+            self.defer_fill(home, line, sectors, miss, ready);
+        } else {
+            let tag = Event::new(Event::FILL, miss).0;
+            self.dram(home.slice, home.partition, home.local.addr(), sectors, Dir::Read, tag, ready);
+        }
     }
 
     /// Writes sectors of a line to memory.
-    pub(super) fn put(&mut self, slice: u32, line: LineAddr, sectors: SectorMask, ready: u64) {
-        self.stats.dram_writes += u64::from(sectors.count());
-        self.dram(slice, line, sectors, true, WRITE_TAG, ready);
+    pub(super) fn put(&mut self, home: Home, line: LineAddr, sectors: SectorMask, ready: u64) {
+        if self.sides.is_some() {
+            self.defer_write_back(home, line, sectors, ready);
+        } else {
+            self.dram(home.slice, home.partition, home.local.addr(), sectors, Dir::Write, NONE, ready);
+        }
     }
 
-    fn dram(&mut self, slice: u32, line: LineAddr, sectors: SectorMask, write: bool, tag: u32, ready: u64) {
-        let per_channel = self.config.l2.slices / self.config.dram.channels;
-        let channel = slice / per_channel;
-        let (_, local) = self.slice_of(line);
-        let lines_per_chunk = (self.config.l2.interleave.0 / LINE_BYTES).max(1);
-        let (chunk, within) = (local / lines_per_chunk, local % lines_per_chunk);
-        let local_line = (chunk * u64::from(per_channel) + u64::from(slice % per_channel)) * lines_per_chunk + within;
+    /// Sends an access of one line to a partition's channel, on behalf of a slice; it leaves L2 at L2 cycle `ready`.
+    #[allow(clippy::too_many_arguments, reason = "who, where, what, when: all are needed and none belong together")]
+    pub(super) fn dram(
+        &mut self,
+        slice: u16,
+        partition: u16,
+        at: LocalAddr,
+        sectors: SectorMask,
+        dir: Dir,
+        tag: DramTag,
+        ready: u64,
+    ) {
+        let write = dir == Dir::Write;
+        if write {
+            self.stats.dram_writes += u64::from(sectors.count());
+        } else {
+            self.stats.dram_reads += u64::from(sectors.count());
+        }
         let time = self.config.clock.l2.edge(Cycles(ready + u64::from(self.config.dram.controller_cycles)));
-        self.slices[slice as usize].queued += 1;
-        let port = &mut self.channels[channel as usize];
-        let place = port.map.place(local_line * LINE_BYTES);
+        self.slices[usize::from(slice)].queued += 1;
+        let port = &mut self.channels[usize::from(partition)];
+        let place = port.map.place(at.0);
         let request = DramRequest { row: place.row, bank: place.bank, accesses: sectors.count() as u8, write, tag };
         // Slices of a channel take turns, so arrivals are nearly in order already.
-        let at = port.coming.iter().rposition(|c| c.time <= time).map_or(0, |k| k + 1);
-        port.coming.insert(at, Coming { time, slice, request });
-        self.rouse(channel, time);
+        let position = port.coming.iter().rposition(|c| c.time <= time).map_or(0, |k| k + 1);
+        port.coming.insert(position, Coming { time, slice, request });
+        self.rouse(u32::from(partition), time);
     }
 
     /// Makes sure that a channel acts at `time` or earlier.
@@ -88,20 +109,21 @@ impl Machine {
         let now = clock.next(t).0;
         let mut done = std::mem::take(&mut self.done);
         let mut next = port.channel.advance(now, &mut done);
-        let mut freed = false;
+        let mut freed = std::mem::take(&mut self.freed);
         while let Some(coming) = port.coming.front()
             && coming.time <= t
             && port.channel.has_room(coming.request.write)
         {
             next = Some(port.channel.push(now, coming.request));
-            self.slices[coming.slice as usize].queued -= 1;
+            self.slices[usize::from(coming.slice)].queued -= 1;
+            if freed.last() != Some(&coming.slice) {
+                freed.push(coming.slice);
+            }
             port.coming.pop_front();
-            freed = true;
         }
         for (cycle, tag) in done.drain(..) {
-            if tag != WRITE_TAG {
-                let back = clock.edge(Cycles(cycle));
-                self.queue.push(back, Event::new(Event::FILL, tag));
+            if tag != NONE {
+                self.queue.push(clock.edge(Cycles(cycle)), Event(tag));
             }
         }
         self.done = done;
@@ -113,11 +135,9 @@ impl Machine {
         if let Some(due) = due.filter(|&d| d > t) {
             self.rouse(channel, due);
         }
-        if freed {
-            let per_channel = self.config.l2.slices / self.config.dram.channels;
-            for slice in channel * per_channel..(channel + 1) * per_channel {
-                self.resume_slice(slice, t);
-            }
+        for slice in freed.drain(..) {
+            self.resume_slice(slice, t);
         }
+        self.freed = freed;
     }
 }

@@ -9,33 +9,45 @@
 //! | `mod.rs` | what the machine is made of, launches, CTA dispatch, the event loop |
 //! | `issue.rs` | warps: segments, scoreboard, issue slots, barriers |
 //! | `sm_memory.rs` | the memory side of an SM: coalescing, L1, constant memory, loads that wait |
-//! | `translate.rs` | TLBs |
+//! | `translate.rs` | TLBs, the paging mechanism |
+//! | `home.rs` | which slice and partition serve a line |
 //! | `crossbar.rs` | ports between SMs and slices |
 //! | `l2.rs` | L2 slices |
 //! | `memory.rs` | DRAM channels and the way to them |
+//! | `plan.rs` | plans of memory sides, tables, units |
+//! | `offload.rs` | the offload mechanism |
 
 mod crossbar;
+mod home;
 mod issue;
 mod l2;
 mod memory;
+mod offload;
+mod plan;
 mod sm_memory;
 mod translate;
+
+pub use plan::{TableCounts, Traffic};
 
 use crate::cache::Tags;
 use crate::calendar::Calendar;
 use crate::config::GpuConfig;
 use crate::queue::EventQueue;
+use crate::seam::{Line, Place, Victim};
 use crate::slab::Slab;
 use crate::stats::MachineStats;
 use crate::time::{Cycles, Picos};
 use crate::view::UNITS;
 use crossbar::Port;
+use home::Interleave;
 use issue::{BarrierGroup, Views, WarpState};
 use l2::{Miss, Slice};
 use memory::ChannelPort;
+use offload::Offloader;
+use plan::MemorySides;
 use sm_memory::{LoadOp, LoadStoreUnit, Request};
 use strata_core::{GridSource, LineAddr};
-use translate::Tlbs;
+use translate::{Pager, Tlbs};
 
 /// What happens: a kind in the upper bits, whom it happens to in the lower.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -53,6 +65,14 @@ impl Event {
     const FILL: u32 = 3;
     /// A reply reaches its SM.
     const REPLY: u32 = 4;
+    /// A step of a plan has ended.
+    const STEP: u32 = 5;
+    /// DRAM has delivered a sector of a table for a step.
+    const TABLE: u32 = 6;
+    /// A walk of the page table has ended.
+    const WALK: u32 = 7;
+    /// The paging mechanism is to be woken.
+    const WAKE: u32 = 8;
 
     fn new(kind: u32, index: u32) -> Self {
         debug_assert!(index < 1 << Self::SHIFT);
@@ -128,6 +148,14 @@ pub struct Machine {
     ports_out: Vec<Port>,
     ports_in: Vec<Port>,
     tlbs: Option<Tlbs>,
+    interleave: Interleave,
+    /// Mechanisms, one field per seam.
+    sides: Option<Box<MemorySides>>,
+    victims: Option<Vec<Box<dyn Victim>>>,
+    pager: Option<Box<Pager>>,
+    offload: Option<Box<Offloader>>,
+    /// Launches so far.
+    launches: u32,
     requests: Slab<Request>,
     loads: Slab<LoadOp>,
     misses: Slab<Miss>,
@@ -143,6 +171,7 @@ pub struct Machine {
     lines: Vec<crate::coalesce::LineRequest>,
     opened: Vec<strata_core::WarpId>,
     done: Vec<(u64, u32)>,
+    freed: Vec<u16>,
 }
 
 /// Something a machine cannot do.
@@ -157,6 +186,9 @@ pub enum MachineError {
     /// The DRAM of the configuration is impossible.
     #[error(transparent)]
     Dram(#[from] crate::dram::DramError),
+    /// A mechanism wants to run a warp where there is no SM.
+    #[error("a warp was to be offloaded to stack {0}, but no memory stack of this machine has SMs")]
+    NoStack(u32),
     /// The program failed; the source knows how.
     #[error("the program failed")]
     Program,
@@ -186,7 +218,13 @@ impl Machine {
             channels,
             ports_out: vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize],
             ports_in: vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize],
-            tlbs: Tlbs::new(&config),
+            tlbs: Tlbs::if_enabled(&config),
+            interleave: Interleave::new(&config),
+            sides: None,
+            victims: None,
+            pager: None,
+            offload: None,
+            launches: 0,
             queue: EventQueue::default(),
             requests: Slab::default(),
             loads: Slab::default(),
@@ -200,6 +238,7 @@ impl Machine {
             lines: Vec::new(),
             opened: Vec::new(),
             done: Vec::new(),
+            freed: Vec::new(),
             config,
         })
     }
@@ -214,9 +253,27 @@ impl Machine {
         &self.stats
     }
 
-    /// A host-to-device copy of so many lines.
-    pub fn copy_in(&mut self, first: LineAddr, lines: u64) {
-        self.fill_from_host(first, lines);
+    /// A host-to-device copy of so many lines, after the program's memory has changed; `memory` reads that.
+    pub fn copy_in(&mut self, first: LineAddr, lines: u64, mut memory: impl FnMut(LineAddr, &mut Line)) {
+        for line in (first.0..first.0 + lines).map(LineAddr) {
+            self.line_from_host(line);
+            if let Some(sides) = &mut self.sides {
+                let mut data = [0; strata_core::LINE_BYTES as usize];
+                memory(line, &mut data);
+                sides.host_wrote(self.interleave.home(line), line, &data);
+            }
+        }
+        self.settle(&mut memory);
+    }
+
+    /// Gives every L2 slice a victim buffer.
+    pub fn set_victims(&mut self, mut buffer: impl FnMut(u32) -> Box<dyn Victim>) {
+        self.victims = Some((0..self.config.l2.slices).map(&mut buffer).collect());
+    }
+
+    /// Lets a mechanism say where lines live.
+    pub fn set_place(&mut self, place: Box<dyn Place>) {
+        self.interleave.set_place(place);
     }
 
     /// Simulated time so far.
@@ -267,7 +324,11 @@ impl Machine {
         let per_sm = self.occupancy(needs)?;
         let start = self.config.clock.core.next(self.now).0;
         let begin = start + u64::from(self.config.launch.before);
+        self.launches += 1;
         self.prepare(per_sm, needs);
+        if let Some(offload) = &mut self.offload {
+            offload.kernel_begins(source.instructions());
+        }
         let sms = self.sms.len() as u32;
         let slots = (u64::from(per_sm) * u64::from(sms)).min(source.ctas()) as u32;
         let warps_per_cta = source.warps_per_cta();
@@ -290,6 +351,7 @@ impl Machine {
             };
             if event.kind() != Event::WARP {
                 self.memory_event(t, event);
+                self.plan_what_was_asked(source);
                 continue;
             }
             let (index, cycle) = (event.index(), self.core_cycle(t));
@@ -316,11 +378,8 @@ impl Machine {
         }
         let end = end.max(self.core_cycle(self.last_store)) + u64::from(self.config.launch.after);
         self.now = self.core_time(end);
-        // What memory still has to do is done before the next launch begins.
-        while let Some((t, event)) = self.queue.pop() {
-            self.memory_event(t, event);
-            self.now = self.now.max(t);
-        }
+        self.settle(&mut |line, data| source.read_line(line, data));
+        self.refuse_offload()?;
         Ok(KernelTime {
             cycles: end - start,
             ctas_per_sm: per_sm,
@@ -346,6 +405,28 @@ impl Machine {
         }
     }
 
+    /// What memory still has to do is done before anything else begins.
+    fn settle(&mut self, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+        loop {
+            if self.sides.as_ref().is_some_and(|sides| !sides.deferred.is_empty()) {
+                self.begin_plans(&mut *memory);
+            }
+            let Some((t, event)) = self.queue.pop() else { return };
+            self.memory_event(t, event);
+            self.now = self.now.max(t);
+        }
+    }
+
+    /// If the last event asked memory sides for something, they plan it now.
+    #[inline]
+    fn plan_what_was_asked<S: GridSource>(&mut self, source: &S) {
+        if let Some(sides) = &self.sides
+            && !sides.deferred.is_empty()
+        {
+            self.begin_plans(|line, data| source.read_line(line, data));
+        }
+    }
+
     /// Something happens behind the SMs.
     #[inline]
     fn memory_event(&mut self, t: Picos, event: Event) {
@@ -354,6 +435,10 @@ impl Machine {
             Event::CHANNEL => self.channel_acts(event.index(), t),
             Event::FILL => self.l2_fills(event.index(), t),
             Event::REPLY => self.reply_arrives(event.index(), t),
+            Event::STEP => self.step_ends(event.index(), t),
+            Event::TABLE => self.table_comes(event.index(), t),
+            Event::WALK => self.walk_ends(event.index(), t),
+            Event::WAKE => self.pager_wakes(event.index(), t),
             _ => {}
         }
     }
@@ -366,10 +451,11 @@ impl Machine {
     /// Who is under way when nothing happens any more: for the message.
     fn who_waits(&self) -> String {
         format!(
-            "{} line requests, {} loads and {} L2 misses are under way, and no event is left",
+            "{} line requests, {} loads and {} L2 misses are under way, {} accesses wait for pages, and no event is left",
             self.requests.len(),
             self.loads.len(),
-            self.misses.len()
+            self.misses.len(),
+            self.waiting_for_pages()
         )
     }
 }

@@ -1,5 +1,6 @@
 //! The memory side of an SM: coalescing, L1, constant memory, loads that wait for their data.
 
+use super::home::Home;
 use super::issue::is_shared;
 use super::{Event, Machine, NONE};
 use crate::cache::{Place, SectorMask};
@@ -7,7 +8,7 @@ use crate::coalesce::{LineRequest, bank_conflicts, coalesce};
 use crate::time::Picos;
 use crate::view::{Action, MicroOp, View};
 use arrayvec::ArrayVec;
-use strata_core::{LANES, LineAddr, Space};
+use strata_core::{LANES, LineAddr, Space, WarpId};
 
 /// What a request asks of L2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +27,8 @@ pub(super) struct Request {
     pub(super) full: SectorMask,
     pub(super) kind: Kind,
     pub(super) sm: u32,
+    /// Where it is served.
+    pub(super) home: Home,
     /// The load that waits for it, or [`NONE`].
     pub(super) load: u32,
     /// Where it fills in L1, or [`NONE`].
@@ -40,6 +43,36 @@ impl Request {
     /// True if somebody waits for an answer.
     pub(super) fn is_awaited(&self) -> bool {
         self.kind == Kind::Read || self.load != NONE
+    }
+}
+
+/// One line request of an instruction, before it has left the SM.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LineOp {
+    pub(super) request: LineRequest,
+    pub(super) sm: u32,
+    /// Who asks, for mechanisms that want to know.
+    pub(super) warp: WarpId,
+    pub(super) cta: u64,
+    pub(super) pc: u32,
+    what: What,
+}
+
+/// What a line request is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum What {
+    /// Part of a load that may look into L1.
+    CachedLoad(u32),
+    /// Part of a load that may not.
+    Load(u32),
+    Store,
+    /// Part of an atomic; its load is [`NONE`] if it returns nothing.
+    Atomic(u32),
+}
+
+impl LineOp {
+    pub(super) fn is_write(&self) -> bool {
+        matches!(self.what, What::Store | What::Atomic(_))
     }
 }
 
@@ -85,6 +118,7 @@ impl Machine {
         let mut lines = std::mem::take(&mut self.lines);
         lines.clear();
         let batch = &self.warps[warp as usize].batch;
+        let pc = batch.ops.first().map_or(0, |o| o.pc) + u32::from(op.index);
         let stores = op.action != Action::Atomic && op.action != Action::Load && targets.is_empty();
         let group = if stores { self.config.l1.store_group } else { LANES as u32 };
         let mut shared_cycles = 0;
@@ -108,12 +142,12 @@ impl Machine {
         }
         match (space, op.action) {
             _ if lines.is_empty() => self.deliver(warp, targets, known),
-            (Space::Const | Space::Param, _) => self.constant_access(warp, targets, &lines, at),
-            (_, Action::Atomic) => self.atomic(warp, targets, &lines, at),
-            _ if stores => self.store(warp, &lines, at),
+            (Space::Const | Space::Param, _) => self.constant_access(warp, pc, targets, &lines, at),
+            (_, Action::Atomic) => self.atomic(warp, pc, targets, &lines, at),
+            _ if stores => self.send_all(warp, pc, &lines, at, What::Store),
             _ => {
                 let cached = (self.config.l1.global_loads || space == Space::Local || op.read_only) && !op.bypass_l1;
-                self.load(warp, targets, &lines, at, known, cached);
+                self.load(warp, pc, targets, &lines, at, known, cached);
             }
         }
         self.lines = lines;
@@ -129,7 +163,7 @@ impl Machine {
         start + u64::from(cycles - 1 + self.config.shared.latency)
     }
 
-    fn constant_access(&mut self, warp: u32, targets: &[u16], lines: &[LineRequest], at: u64) {
+    fn constant_access(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[LineRequest], at: u64) {
         let sm = self.warps[warp as usize].sm;
         let latency = u64::from(self.config.constant.latency);
         let mut missing: ArrayVec<LineRequest, LANES> = ArrayVec::new();
@@ -147,7 +181,7 @@ impl Machine {
         if missing.is_empty() || targets.is_empty() {
             self.deliver(warp, targets, known);
         } else {
-            self.load(warp, targets, &missing, at + latency, known, false);
+            self.load(warp, pc, targets, &missing, at + latency, known, false);
         }
     }
 
@@ -170,24 +204,64 @@ impl Machine {
         taken
     }
 
-    fn load(&mut self, warp: u32, targets: &[u16], lines: &[LineRequest], at: u64, known: u64, cached: bool) {
-        let sm = self.warps[warp as usize].sm;
+    #[allow(clippy::too_many_arguments, reason = "who, what and when: all are needed and none belong together")]
+    fn load(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[LineRequest], at: u64, known: u64, cached: bool) {
         let registers = targets.iter().copied().collect();
         // One part more than there are requests: it arrives when all are sent.
         let load = self.loads.add(LoadOp { warp, remaining: lines.len() as u32 + 1, ready: known, registers });
         self.expect(warp, targets);
+        let what = if cached { What::CachedLoad(load) } else { What::Load(load) };
+        self.send_all(warp, pc, lines, at, what);
+        self.part_arrived(load, 0);
+    }
+
+    /// Sends all line requests of an instruction on their way.
+    fn send_all(&mut self, warp: u32, pc: u32, lines: &[LineRequest], at: u64, what: What) {
+        let w = &self.warps[warp as usize];
+        let (sm, cta) = (w.sm, w.cta);
         let taken = self.through_lsu(sm, at, lines);
-        for (request, &taken) in lines.iter().zip(&taken) {
-            let translated = self.translate(sm, request.line, taken);
-            self.stats.l1_transactions += u64::from(request.sectors.count());
-            if cached {
-                self.look_into_l1(sm, request, load, translated);
-            } else {
+        for (&request, &taken) in lines.iter().zip(&taken) {
+            self.translate(LineOp { request, sm, warp: WarpId(warp), cta, pc, what }, taken);
+        }
+    }
+
+    /// A line request whose address is known goes on at core cycle `at`.
+    pub(super) fn go(&mut self, op: LineOp, at: u64) {
+        let LineOp { request, sm, what, .. } = &op;
+        match *what {
+            What::CachedLoad(load) => {
+                self.stats.l1_transactions += u64::from(request.sectors.count());
+                self.look_into_l1(*sm, request, load, at);
+            }
+            What::Load(load) => {
+                self.stats.l1_transactions += u64::from(request.sectors.count());
                 self.stats.l1_bypasses += 1;
-                self.send(sm, request, Kind::Read, load, NONE, translated);
+                self.send(*sm, request, Kind::Read, load, NONE, at);
+            }
+            What::Store => {
+                self.stats.l1_writes += 1;
+                if self.config.l1.global_loads {
+                    self.write_l1(*sm, request);
+                }
+                self.send(*sm, request, Kind::Write, NONE, NONE, at);
+            }
+            What::Atomic(load) => {
+                self.stats.atomics += 1;
+                self.drop_from_l1(*sm, request.line);
+                self.send(*sm, request, Kind::Atomic, load, NONE, at);
             }
         }
-        self.part_arrived(load, 0);
+    }
+
+    /// A line request is served by far memory: its answer is there at `arrival`.
+    pub(super) fn remote(&mut self, op: LineOp, arrival: Picos) {
+        self.stats.remote_accesses += 1;
+        let cycle = self.core_cycle(arrival);
+        match op.what {
+            What::CachedLoad(load) | What::Load(load) => self.part_arrived(load, cycle),
+            What::Atomic(load) if load != NONE => self.part_arrived(load, cycle),
+            What::Store | What::Atomic(_) => self.last_store = self.last_store.max(arrival),
+        }
     }
 
     /// The set of a line in L1.
@@ -245,25 +319,13 @@ impl Machine {
             full: SectorMask::NONE,
             kind: Kind::Read,
             sm,
+            home: Home::NOWHERE,
             load,
             place: place.index(),
             next: head,
             since,
         });
         self.sms[sm as usize].waiters[place.index() as usize] = waiter;
-    }
-
-    fn store(&mut self, warp: u32, lines: &[LineRequest], at: u64) {
-        let sm = self.warps[warp as usize].sm;
-        let taken = self.through_lsu(sm, at, lines);
-        for (request, &taken) in lines.iter().zip(&taken) {
-            let translated = self.translate(sm, request.line, taken);
-            self.stats.l1_writes += 1;
-            if self.config.l1.global_loads {
-                self.write_l1(sm, request);
-            }
-            self.send(sm, request, Kind::Write, NONE, NONE, translated);
-        }
     }
 
     /// A store passes through L1: what is there is updated, and a whole sector may come to be there.
@@ -281,8 +343,7 @@ impl Machine {
         }
     }
 
-    fn atomic(&mut self, warp: u32, targets: &[u16], lines: &[LineRequest], at: u64) {
-        let sm = self.warps[warp as usize].sm;
+    fn atomic(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[LineRequest], at: u64) {
         let load = if targets.is_empty() {
             NONE
         } else {
@@ -290,17 +351,11 @@ impl Machine {
             let registers = targets.iter().copied().collect();
             self.loads.add(LoadOp { warp, remaining: lines.len() as u32, ready: at, registers })
         };
-        let taken = self.through_lsu(sm, at, lines);
-        for (request, &taken) in lines.iter().zip(&taken) {
-            let translated = self.translate(sm, request.line, taken);
-            self.stats.atomics += 1;
-            self.drop_from_l1(sm, request.line);
-            self.send(sm, request, Kind::Atomic, load, NONE, translated);
-        }
+        self.send_all(warp, pc, lines, at, What::Atomic(load));
     }
 
     /// What an atomic changes at L2 is stale in this SM's L1.
-    fn drop_from_l1(&mut self, sm: u32, line: LineAddr) {
+    pub(super) fn drop_from_l1(&mut self, sm: u32, line: LineAddr) {
         let l1 = &mut self.sms[sm as usize].l1;
         let set = Self::l1_set(l1.sets(), line);
         if let Some(p) = l1.find(set, line) {
@@ -317,6 +372,7 @@ impl Machine {
             full: line.full,
             kind,
             sm,
+            home: self.interleave.home(line.line),
             load,
             place,
             next: NONE,

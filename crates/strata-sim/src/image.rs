@@ -1,0 +1,51 @@
+//! The memory image: the bytes that DRAM holds, line by line.
+//!
+//! The emulator's memory runs ahead of DRAM: a store is there as soon as it issues, while its line may stay dirty in L2 for
+//! long. A mechanism that compresses or compares lines must see what memory would really hold. So the machine keeps this
+//! image, and only host copies and write-backs change it. It exists only if some mechanism looks at data.
+
+use crate::cache::SectorMask;
+use crate::seam::{Line, LocalLine};
+use rustc_hash::FxHashMap;
+use strata_core::SECTOR_BYTES;
+
+/// The image of one partition. Lines that nobody wrote are zero.
+#[derive(Default)]
+pub(crate) struct Image {
+    lines: FxHashMap<u64, Box<Line>>,
+}
+
+/// A line of zeros.
+pub(crate) const ZEROS: Line = [0; strata_core::LINE_BYTES as usize];
+
+impl Image {
+    /// What a line holds.
+    pub(crate) fn line(&self, line: LocalLine) -> &Line {
+        self.lines.get(&line.0).map_or(&ZEROS, |l| l)
+    }
+
+    /// Sectors of a line get the bytes they have in `data`.
+    pub(crate) fn write(&mut self, line: LocalLine, sectors: SectorMask, data: &Line) {
+        let held = self.lines.entry(line.0).or_insert_with(|| Box::new(ZEROS));
+        let bytes = SECTOR_BYTES as usize;
+        for (k, (to, from)) in held.chunks_exact_mut(bytes).zip(data.chunks_exact(bytes)).enumerate() {
+            if sectors.0 >> k & 1 != 0 {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_written_sectors_change() {
+        let mut image = Image::default();
+        image.write(LocalLine(3), SectorMask(0b0101), &[7; 128]);
+        let line = image.line(LocalLine(3));
+        assert_eq!((line[0], line[32], line[64], line[96]), (7, 0, 7, 0));
+        assert_eq!(image.line(LocalLine(4)), &ZEROS);
+    }
+}

@@ -1,0 +1,178 @@
+//! Where a line is served: its L2 slice, its partition, its numbers there.
+
+use crate::config::{GpuConfig, SliceLocation};
+use crate::seam::{LocalLine, Place, Placed};
+use strata_core::{LINE_BYTES, LineAddr};
+
+/// The home of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Home {
+    /// Its L2 slice.
+    pub(super) slice: u16,
+    /// The partition of memory that holds it: a DRAM channel.
+    pub(super) partition: u16,
+    /// Its set in the slice.
+    pub(super) set: u32,
+    /// Its number among the lines of the partition.
+    pub(super) local: LocalLine,
+}
+
+impl Home {
+    /// Of a request that goes nowhere: it waits for another.
+    pub(super) const NOWHERE: Self = Self { slice: u16::MAX, partition: u16::MAX, set: 0, local: LocalLine(0) };
+}
+
+/// How lines are dealt to slices and partitions.
+///
+/// Consecutive chunks of bytes go to consecutive slices; each group of as many chunks as there are slices is rotated by a
+/// hash of its number, so that no power-of-two stride stays on one slice. Sets are chosen by the line's number within the
+/// slice, exclusive-ored with a hash of its upper bits. Both hashes fold the number by exclusive-or, as the address hashes
+/// of real GPUs do.
+pub(super) struct Interleave {
+    slices: u32,
+    sets: u32,
+    channels: u32,
+    /// Slices of a channel; 0 if slices belong to none, because they sit at the crossbar.
+    per_channel: u32,
+    /// Lines of a chunk, as a power of two.
+    chunk_shift: u32,
+    place: Option<Box<dyn Place>>,
+}
+
+impl Interleave {
+    pub(super) fn new(config: &GpuConfig) -> Self {
+        let at_crossbar = config.l2.location == SliceLocation::Crossbar;
+        Self {
+            slices: config.l2.slices,
+            sets: config.l2.sets,
+            channels: config.dram.channels,
+            per_channel: if at_crossbar { 0 } else { config.l2.slices / config.dram.channels },
+            chunk_shift: (config.l2.interleave.0 / LINE_BYTES).max(1).ilog2(),
+            place: None,
+        }
+    }
+
+    pub(super) fn set_place(&mut self, place: Box<dyn Place>) {
+        self.place = Some(place);
+    }
+
+    #[inline]
+    pub(super) fn home(&self, line: LineAddr) -> Home {
+        if let Some(place) = &self.place {
+            return self.placed(place.place(line));
+        }
+        let (slice, in_slice) = self.deal(line.0, self.slices);
+        let (partition, local) =
+            if self.per_channel == 0 { self.deal(line.0, self.channels) } else { self.of_partition(slice, in_slice) };
+        self.at(slice, in_slice, partition, local)
+    }
+
+    /// The home of a line that a mechanism has placed.
+    fn placed(&self, placed: Placed) -> Home {
+        let Placed { partition, local } = placed;
+        if self.per_channel == 0 {
+            // All slices serve all partitions: the pair of numbers is one number.
+            let (slice, in_slice) = self.deal(local * u64::from(self.channels) + u64::from(partition), self.slices);
+            return self.at(slice, in_slice, partition, local);
+        }
+        let (chunk, within) = (local >> self.chunk_shift, local & ((1 << self.chunk_shift) - 1));
+        let (group, position) = divide(chunk, self.per_channel);
+        let slice = partition * self.per_channel + position;
+        self.at(slice, group << self.chunk_shift | within, partition, local)
+    }
+
+    fn at(&self, slice: u32, in_slice: u64, partition: u32, local: u64) -> Home {
+        let set = divide(in_slice ^ fold(divide(in_slice, self.sets).0), self.sets).1;
+        Home { slice: slice as u16, partition: partition as u16, set, local: LocalLine(local) }
+    }
+
+    /// Deals lines to so many members: which one, and the line's number there.
+    #[inline]
+    fn deal(&self, line: u64, members: u32) -> (u32, u64) {
+        let (group, position) = divide(line >> self.chunk_shift, members);
+        let member = divide(u64::from(position) + fold(group), members).1;
+        (member, group << self.chunk_shift | line & ((1 << self.chunk_shift) - 1))
+    }
+
+    /// The partition of a slice's line, and the line's number there: slices of a channel take turns.
+    #[inline]
+    fn of_partition(&self, slice: u32, in_slice: u64) -> (u32, u64) {
+        if self.per_channel == 1 {
+            return (slice, in_slice);
+        }
+        let (chunk, within) = (in_slice >> self.chunk_shift, in_slice & ((1 << self.chunk_shift) - 1));
+        let (partition, member) = (slice / self.per_channel, slice % self.per_channel);
+        (partition, (chunk * u64::from(self.per_channel) + u64::from(member)) << self.chunk_shift | within)
+    }
+}
+
+/// Quotient and remainder; short numbers are divided faster.
+#[inline]
+fn divide(n: u64, by: u32) -> (u64, u32) {
+    match u32::try_from(n) {
+        Ok(n) => (u64::from(n / by), n % by),
+        Err(_) => (n / u64::from(by), (n % u64::from(by)) as u32),
+    }
+}
+
+/// Folds the bits of a number together: the exclusive-or hash that keeps strides from colliding.
+#[inline]
+fn fold(n: u64) -> u64 {
+    n ^ n >> 5 ^ n >> 11 ^ n >> 17 ^ n >> 29
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load;
+    use std::collections::HashSet;
+
+    fn interleave(set: &[&str]) -> Interleave {
+        Interleave::new(&load("titan-v", set).unwrap().config)
+    }
+
+    /// Every line has a place of its own in memory, and slices and partitions get equal shares.
+    #[track_caller]
+    fn check(interleave: &Interleave) {
+        let (mut places, mut slices, mut partitions) = (HashSet::new(), [0u32; 64], [0u32; 64]);
+        for line in 0..96 * 1024 {
+            let home = interleave.home(LineAddr(line));
+            assert!(places.insert((home.partition, home.local)), "line {line}");
+            slices[usize::from(home.slice)] += 1;
+            partitions[usize::from(home.partition)] += 1;
+        }
+        assert!(slices[..48].iter().all(|&n| n.abs_diff(2048) < 64), "{slices:?}");
+        assert!(partitions[..24].iter().all(|&n| n.abs_diff(4096) < 128), "{partitions:?}");
+    }
+
+    #[test]
+    fn lines_are_dealt_evenly_and_one_to_one() {
+        check(&interleave(&[]));
+        check(&interleave(&["l2.location=crossbar"]));
+    }
+
+    #[test]
+    fn strides_do_not_stay_on_one_slice() {
+        let interleave = interleave(&[]);
+        for stride in [2, 8, 48, 64, 96, 1024, 4096] {
+            let slices: HashSet<u16> = (0..480).map(|k| interleave.home(LineAddr(k * stride)).slice).collect();
+            assert!(slices.len() > 16, "stride {stride}: {} slices", slices.len());
+        }
+    }
+
+    #[test]
+    fn a_mechanism_may_place_lines() {
+        struct InTurn;
+        impl Place for InTurn {
+            fn place(&self, line: LineAddr) -> Placed {
+                Placed { partition: (line.0 % 24) as u32, local: line.0 / 24 }
+            }
+        }
+        for set in [&[][..], &["l2.location=crossbar"][..]] {
+            let mut interleave = interleave(set);
+            interleave.set_place(Box::new(InTurn));
+            check(&interleave);
+            assert_eq!(interleave.home(LineAddr(51)).partition, 3);
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! The memory side: what an L2 fill or write-back does to memory.
+//!
+//! The answer to a request is a [`Plan`], a small graph of moves, so that a mechanism can be tested without a clock. Memory
+//! sides form a chain that ends in plain DRAM; each may hand a request on to the one below it.
+//!
+//! ```
+//! use strata_sim::seam::{Line, LineKind, LineRequest, LocalLine, MemorySide, PlainDram, Plan};
+//! use strata_sim::cache::SectorMask;
+//!
+//! let data: Line = [0; 128];
+//! let request = LineRequest {
+//!     line: LocalLine(7),
+//!     sectors: SectorMask(0b0011),
+//!     resident: SectorMask::NONE,
+//!     kind: LineKind::Fill,
+//!     data: &data,
+//! };
+//! let mut plan = Plan::default();
+//! PlainDram.read(&request, &mut PlainDram, &mut plan);
+//! assert_eq!((plan.steps.len(), plan.fill), (1, SectorMask(0b0011)));
+//! ```
+
+use crate::cache::SectorMask;
+use crate::config::LinkConfig;
+use arrayvec::ArrayVec;
+use strata_core::{Bytes, LINE_BYTES};
+
+/// The bytes of a line.
+pub type Line = [u8; LINE_BYTES as usize];
+
+/// A line of a partition, counted within it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LocalLine(pub u64);
+
+impl LocalLine {
+    /// Where its bytes are if nobody moves them.
+    pub const fn addr(self) -> LocalAddr {
+        LocalAddr(self.0 * LINE_BYTES)
+    }
+}
+
+/// A byte address within a partition's DRAM.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LocalAddr(pub u64);
+
+/// Consecutive lines of a partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LineRange {
+    /// The first.
+    pub first: LocalLine,
+    /// How many.
+    pub lines: u64,
+}
+
+/// Why L2 asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LineKind {
+    /// Somebody waits for sectors.
+    Fill,
+    /// Dirty sectors leave L2.
+    WriteBack,
+}
+
+/// A fill or a write-back.
+#[derive(Clone, Copy, Debug)]
+pub struct LineRequest<'a> {
+    /// The line.
+    pub line: LocalLine,
+    /// Sectors wanted, or dirty.
+    pub sectors: SectorMask,
+    /// Sectors that are valid in L2.
+    pub resident: SectorMask,
+    /// Which of the two.
+    pub kind: LineKind,
+    /// What memory holds: before a fill, or after a write-back.
+    pub data: &'a Line,
+}
+
+/// Which way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dir {
+    /// From memory.
+    Read,
+    /// To memory.
+    Write,
+}
+
+/// A table of the partition, see [`Parts::table`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TableId(pub(crate) u8);
+
+/// A unit of the partition, see [`Parts::unit`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnitId(pub(crate) u8);
+
+/// A link, see [`Parts::link`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkId(pub(crate) u8);
+
+/// Why bytes moved, for the statistics; see [`Parts::traffic`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TrafficId(pub(crate) u8);
+
+impl TrafficId {
+    /// The program's own data.
+    pub const DATA: Self = Self(0);
+    /// Entries of tables.
+    pub const METADATA: Self = Self(1);
+}
+
+/// Something that takes time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Move {
+    /// Reads or writes an entry of a table; the machine owns its cache, its misses and its home in DRAM.
+    Table {
+        /// Which.
+        table: TableId,
+        /// Number of the entry.
+        entry: u64,
+        /// Looked up, or changed.
+        dir: Dir,
+    },
+    /// Moves sectors of one line between the controller and DRAM.
+    Dram {
+        /// The line's place.
+        at: LocalAddr,
+        /// Which sectors of it.
+        sectors: SectorMask,
+        /// Which way.
+        dir: Dir,
+        /// Why.
+        why: TrafficId,
+    },
+    /// Moves bytes over a link.
+    Link {
+        /// Which.
+        link: LinkId,
+        /// How many.
+        bytes: u32,
+        /// From the far side, or to it.
+        dir: Dir,
+        /// Why.
+        why: TrafficId,
+    },
+    /// Occupies a unit, such as a hash or a decompressor.
+    Unit {
+        /// Which.
+        unit: UnitId,
+        /// L2 cycles until its result is there.
+        latency: u32,
+        /// L2 cycles until it takes the next.
+        interval: u32,
+    },
+    /// Copies sectors from L2 if they are there and clean when the step begins, else reads them from DRAM.
+    CopyFromL2 {
+        /// The line.
+        line: LocalLine,
+        /// Its sectors.
+        sectors: SectorMask,
+        /// Where they are in DRAM.
+        otherwise: LocalAddr,
+    },
+}
+
+/// Steps of a plan, one bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StepSet(pub u16);
+
+impl StepSet {
+    /// None: the step can begin at once.
+    pub const NONE: Self = Self(0);
+
+    /// Just one.
+    pub const fn one(step: u8) -> Self {
+        Self(1 << step)
+    }
+
+    /// These too.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// One step of a plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// What happens.
+    pub what: Move,
+    /// Steps that must have ended before.
+    pub after: StepSet,
+    /// The answer to L2 waits for it. Others are a posted tail: they delay nobody.
+    pub gates_reply: bool,
+}
+
+/// What a request does.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Plan {
+    /// The steps; a step may only wait for those before it.
+    pub steps: ArrayVec<Step, 16>,
+    /// What L2 receives: the sectors wanted, and perhaps more.
+    pub fill: SectorMask,
+}
+
+impl Plan {
+    /// Adds a step and gives the set that names it, for others to wait for. A seventeenth step is a mistake of the
+    /// mechanism's author and panics.
+    pub fn add(&mut self, what: Move, after: StepSet, gates_reply: bool) -> StepSet {
+        let number = self.steps.len() as u8;
+        self.steps.push(Step { what, after, gates_reply });
+        StepSet::one(number)
+    }
+}
+
+/// A table in DRAM with a cache of its own in each partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TableSpec {
+    /// Name in the statistics.
+    pub name: &'static str,
+    /// Bits of an entry.
+    pub entry_bits: u32,
+    /// Where it begins in the partition's DRAM.
+    pub home: LocalAddr,
+    /// Bytes of the cache.
+    pub cache: Bytes,
+    /// Its ways; lines are sectors of 32 B.
+    pub ways: u32,
+    /// L2 cycles of a hit.
+    pub latency: u32,
+}
+
+/// What a memory side needs of the machine, declared once per partition.
+#[derive(Default)]
+pub struct Parts {
+    pub(crate) tables: Vec<TableSpec>,
+    pub(crate) units: u8,
+    pub(crate) links: Vec<LinkConfig>,
+    pub(crate) traffic: Vec<&'static str>,
+}
+
+impl Parts {
+    /// A table.
+    pub fn table(&mut self, spec: TableSpec) -> TableId {
+        self.tables.push(spec);
+        TableId(self.tables.len() as u8 - 1)
+    }
+
+    /// A unit that can be occupied.
+    pub fn unit(&mut self) -> UnitId {
+        self.units += 1;
+        UnitId(self.units - 1)
+    }
+
+    /// A link to far memory; all partitions share it.
+    pub fn link(&mut self, config: LinkConfig) -> LinkId {
+        self.links.push(config);
+        LinkId(self.links.len() as u8 - 1)
+    }
+
+    /// A class of traffic, beside data and metadata.
+    pub fn traffic(&mut self, name: &'static str) -> TrafficId {
+        self.traffic.push(name);
+        TrafficId(self.traffic.len() as u8 + 1)
+    }
+}
+
+/// A mechanism between L2 and DRAM; one instance serves one partition.
+pub trait MemorySide {
+    /// Declares what it needs of the machine.
+    fn attach(&mut self, parts: &mut Parts);
+
+    /// True if it looks at data; if nobody in a chain does, the machine keeps no image of memory and `data` is zero.
+    fn needs_data(&self) -> bool {
+        true
+    }
+
+    /// L2 wants sectors.
+    fn read(&mut self, request: &LineRequest<'_>, below: &mut dyn MemorySide, plan: &mut Plan);
+
+    /// Sectors leave L2. `request.data` is the line as memory holds it afterwards.
+    fn write(&mut self, request: &LineRequest<'_>, below: &mut dyn MemorySide, plan: &mut Plan);
+
+    /// Bytes of DRAM that lines take, for capacity and for migration.
+    fn stored_bytes(&self, range: LineRange) -> Bytes {
+        Bytes(range.lines * LINE_BYTES)
+    }
+}
+
+/// The end of every chain: the line is where its address says.
+pub struct PlainDram;
+
+impl MemorySide for PlainDram {
+    fn attach(&mut self, _: &mut Parts) {}
+
+    fn needs_data(&self) -> bool {
+        false
+    }
+
+    fn read(&mut self, request: &LineRequest<'_>, _: &mut dyn MemorySide, plan: &mut Plan) {
+        plan.fill = request.sectors;
+        plan.add(plain(request, Dir::Read), StepSet::NONE, true);
+    }
+
+    fn write(&mut self, request: &LineRequest<'_>, _: &mut dyn MemorySide, plan: &mut Plan) {
+        plan.add(plain(request, Dir::Write), StepSet::NONE, true);
+    }
+}
+
+fn plain(request: &LineRequest<'_>, dir: Dir) -> Move {
+    Move::Dram { at: request.line.addr(), sectors: request.sectors, dir, why: TrafficId::DATA }
+}
+
+/// The memory sides below some point of a chain.
+pub(crate) struct Chain<'a>(pub(crate) &'a mut [Box<dyn MemorySide>]);
+
+impl MemorySide for Chain<'_> {
+    fn attach(&mut self, parts: &mut Parts) {
+        self.0.iter_mut().for_each(|side| side.attach(parts));
+    }
+
+    fn needs_data(&self) -> bool {
+        self.0.iter().any(|side| side.needs_data())
+    }
+
+    fn read(&mut self, request: &LineRequest<'_>, below: &mut dyn MemorySide, plan: &mut Plan) {
+        match self.0.split_first_mut() {
+            Some((first, rest)) => first.read(request, &mut Chain(rest), plan),
+            None => PlainDram.read(request, below, plan),
+        }
+    }
+
+    fn write(&mut self, request: &LineRequest<'_>, below: &mut dyn MemorySide, plan: &mut Plan) {
+        match self.0.split_first_mut() {
+            Some((first, rest)) => first.write(request, &mut Chain(rest), plan),
+            None => PlainDram.write(request, below, plan),
+        }
+    }
+
+    fn stored_bytes(&self, range: LineRange) -> Bytes {
+        self.0.first().map_or(Bytes(range.lines * LINE_BYTES), |first| first.stored_bytes(range))
+    }
+}

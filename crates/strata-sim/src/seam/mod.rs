@@ -1,0 +1,31 @@
+//! The seams: where a mechanism meets the machine.
+//!
+//! A mechanism lives in a crate of its own and implements one or more of these traits; nothing else changes. Every seam is an
+//! `Option` of the machine that is tested once where it matters, so that one which nobody uses costs nothing. Mechanisms
+//! decide, the machine times: no trait hands out a queue, a port or a clock to be moved.
+//!
+//! | seam | trait | asked |
+//! | --- | --- | --- |
+//! | offload | [`Offload`] | when a warp comes to a candidate block |
+//! | paging | [`Paging`] | for each translated line request |
+//! | place | [`Place`] | once per line request, before L2 |
+//! | memory side | [`MemorySide`] | for each L2 fill and write-back, with its data |
+//! | victim | [`Victim`] | when a line leaves L2, is missed there, or is written |
+//!
+//! What the host does (allocations, copies, launches) reaches mechanisms through the host's events, not from here.
+
+mod memory_side;
+mod offload;
+mod paging;
+mod place;
+mod victim;
+
+pub(crate) use memory_side::Chain;
+pub use memory_side::{
+    Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, PlainDram,
+    Plan, Step, StepSet, TableId, TableSpec, TrafficId, UnitId,
+};
+pub use offload::{Candidate, Offload, StackId};
+pub use paging::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, Token, Walk};
+pub use place::{Place, Placed};
+pub use victim::Victim;
