@@ -1,8 +1,11 @@
 //! The event queue: everything that happens, in the order of (time, sequence).
 //!
-//! The near future is a ring of buckets, each a span of time; the far future is a heap. A bucket is sorted when it opens, so
-//! putting an event in costs an append, and taking one out costs its share of a sort of a handful. Events put in for the
-//! bucket that is open (a unit that acts again within the same span) are inserted in their place.
+//! The near future is a ring of buckets, each a span of time; the far future is a heap. A bucket is a list of nodes, sorted
+//! when it opens: putting an event in costs a few instructions, and taking one out costs its share of a sort of a handful.
+//! Events put in for the bucket that is open (a unit that acts again within the same span) are inserted in their place.
+//!
+//! Nodes are used again, last freed first, so that the queue lives in as much memory as there are events to come, not in as
+//! much as there are buckets: it must not push the caches of the simulated machine out of those of the host.
 
 use crate::time::Picos;
 use std::cmp::Reverse;
@@ -12,6 +15,8 @@ use std::collections::BinaryHeap;
 const BUCKET_SHIFT: u32 = 10;
 /// Buckets of the ring: about four microseconds ahead.
 const BUCKETS: usize = 1 << 12;
+/// No node.
+const NONE: u32 = u32::MAX;
 
 /// An event: what, and for whom. 16 bytes with its time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -21,9 +26,19 @@ struct Entry<E> {
     event: E,
 }
 
+/// An event in a bucket.
+struct Node<E> {
+    entry: Entry<E>,
+    /// The next of the bucket, or of the free ones.
+    next: u32,
+}
+
 /// Events of type `E`, ordered by time and then by the order in which they were put in.
 pub struct EventQueue<E> {
-    ring: Vec<Vec<Entry<E>>>,
+    /// The first node of each bucket.
+    ring: Box<[u32]>,
+    nodes: Vec<Node<E>>,
+    free: u32,
     /// The open bucket, latest first, so that the next event is taken from the end.
     open: Vec<Entry<E>>,
     /// Number of the open bucket since the beginning of time.
@@ -37,7 +52,9 @@ pub struct EventQueue<E> {
 impl<E: Copy + Ord> Default for EventQueue<E> {
     fn default() -> Self {
         Self {
-            ring: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            ring: vec![NONE; BUCKETS].into_boxed_slice(),
+            nodes: Vec::new(),
+            free: NONE,
             open: Vec::new(),
             bucket: 0,
             far: BinaryHeap::new(),
@@ -71,11 +88,25 @@ impl<E: Copy + Ord> EventQueue<E> {
             let at = self.open.partition_point(|e| e.time > time);
             self.open.insert(at, entry);
         } else if bucket - self.bucket < BUCKETS as u64 {
-            self.ring[bucket as usize % BUCKETS].push(entry);
-            self.in_ring += 1;
+            self.put_in_bucket(bucket as usize % BUCKETS, entry);
         } else {
             self.far.push(Reverse(entry));
         }
+    }
+
+    #[inline]
+    fn put_in_bucket(&mut self, place: usize, entry: Entry<E>) {
+        let node = Node { entry, next: self.ring[place] };
+        let at = if self.free == NONE {
+            self.nodes.push(node);
+            self.nodes.len() as u32 - 1
+        } else {
+            let at = self.free;
+            self.free = std::mem::replace(&mut self.nodes[at as usize], node).next;
+            at
+        };
+        self.ring[place] = at;
+        self.in_ring += 1;
     }
 
     /// Takes the next event.
@@ -98,18 +129,24 @@ impl<E: Copy + Ord> EventQueue<E> {
             loop {
                 self.bucket += 1;
                 // What was too far away may be near now.
-                if !self.ring[self.bucket as usize % BUCKETS].is_empty() || self.far_is_due() {
+                if self.ring[self.bucket as usize % BUCKETS] != NONE || self.far_is_due() {
                     break;
                 }
             }
         }
-        let place = self.bucket as usize % BUCKETS;
-        self.in_ring -= self.ring[place].len();
-        // The emptied bucket keeps the memory that the open one had.
-        std::mem::swap(&mut self.open, &mut self.ring[place]);
+        let mut at = std::mem::replace(&mut self.ring[self.bucket as usize % BUCKETS], NONE);
+        while at != NONE {
+            let node = &mut self.nodes[at as usize];
+            self.open.push(node.entry);
+            let next = std::mem::replace(&mut node.next, self.free);
+            self.free = at;
+            self.in_ring -= 1;
+            at = next;
+        }
         while self.far_is_due() {
             self.open.extend(self.far.pop().map(|r| r.0));
         }
+        // The list is latest put in first, which is nearly the order wanted.
         self.open.sort_unstable_by_key(|e| Reverse((e.time, e.sequence)));
         true
     }

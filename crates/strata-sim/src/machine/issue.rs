@@ -309,6 +309,12 @@ impl Machine {
         self.queue.push(time, Event::new(Event::WARP, index));
     }
 
+    /// The warp's memory instruction finds room in the queue of the load/store unit at `cycle`: until then it stalls.
+    pub(super) fn stall_until(&mut self, index: u32, cycle: u64) {
+        let w = &mut self.warps[index as usize];
+        w.time = w.time.max(cycle);
+    }
+
     /// Marks the results of a load as on their way.
     pub(super) fn expect(&mut self, index: u32, registers: &[u16]) {
         let w = &mut self.warps[index as usize];
@@ -375,11 +381,8 @@ fn run_ahead(
                 return Pause::Until(at);
             }
             // Global memory is asked in the order of time.
-            if !matches!(op.action, Action::None | Action::Barrier | Action::Shared) {
-                let at = at.max(sm.lsu.room_at());
-                if at > now {
-                    return Pause::Until(at);
-                }
+            if at > now && !matches!(op.action, Action::None | Action::Barrier | Action::Shared) {
+                return Pause::Until(at);
             }
             let unit = &mut scheduler.units[op.unit as usize];
             let interval = u32::from(op.interval);

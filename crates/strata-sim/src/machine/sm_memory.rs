@@ -99,11 +99,6 @@ impl LoadStoreUnit {
     pub(super) fn new(queue: u32) -> Self {
         Self { free: 0, left: vec![0; queue.max(1) as usize].into_boxed_slice(), next: 0 }
     }
-
-    /// When the next instruction finds room in the queue, core cycles.
-    pub(super) fn room_at(&self) -> u64 {
-        self.left[self.next]
-    }
 }
 
 impl Machine {
@@ -219,6 +214,8 @@ impl Machine {
     fn send_all(&mut self, warp: u32, pc: u32, lines: &[LineRequest], at: u64, what: What) {
         let w = &self.warps[warp as usize];
         let (sm, cta) = (w.sm, w.cta);
+        let room = self.sms[sm as usize].lsu.left[self.sms[sm as usize].lsu.next];
+        self.stall_until(warp, room);
         let taken = self.through_lsu(sm, at, lines);
         for (&request, &taken) in lines.iter().zip(&taken) {
             self.translate(LineOp { request, sm, warp: WarpId(warp), cta, pc, what }, taken);
