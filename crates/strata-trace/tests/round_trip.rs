@@ -102,7 +102,9 @@ fn every_kind_of_event_comes_back() {
         Event::Sync,
     ];
     let mut writer = writer();
-    events.iter().for_each(|event| writer.event(event.clone()));
+    for event in &events {
+        writer.event(event.clone());
+    }
     let file = TraceFile::open(Cursor::new(writer.finish().expect("written"))).expect("whole");
     assert_eq!(file.steps().collect::<Vec<_>>(), events.iter().map(Step::Event).collect::<Vec<_>>());
 }

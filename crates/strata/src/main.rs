@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         Command::Workloads(workloads) => commands::workloads::list(&workloads),
         Command::Check(check) => commands::check::check(&check),
         Command::Gpus(gpus) => commands::gpus::show(&gpus),
+        Command::Trace(trace) => commands::trace::trace(trace),
         Command::Completions(completions) => commands::completions::print(&completions),
     };
     match done {

@@ -4,4 +4,5 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod gpus;
 pub(crate) mod run;
+pub(crate) mod trace;
 pub(crate) mod workloads;
