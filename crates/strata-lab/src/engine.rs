@@ -174,7 +174,7 @@ impl Engine for Emulated {
             Mode::Timed(machine) => program.drive(kernel, &config, memory, self.launches, output, |e| {
                 let threads = launch.block.count() as u32;
                 let needs = KernelNeeds { threads, registers: registers(e), shared: e.shared_bytes() };
-                run_timed(machine, e, &needs, |e| e.counts()).map_err(|error| {
+                run_timed(machine, e, &needs, Execution::counts).map_err(|error| {
                     let text = e.take_fault().map_or_else(|| error.to_string(), |fault| fault.to_string());
                     HostError::Program(text)
                 })

@@ -73,16 +73,15 @@ fn program(folder: &Path, body: &str, grid: u32, block: u32) -> What {
     What::LaunchFile(file)
 }
 
-/// 100 rounds of arithmetic for the threads of warp 0.
-const WARP_0_IS_LATE: &str = "
-    setp.ge.u32 %p1, %r1, 32;
-    @%p1 bra READY;
-    mov.u32 %r3, 100;
-LATE:
-    sub.u32 %r3, %r3, 1;
-    setp.ne.u32 %p2, %r3, 0;
-    @%p2 bra LATE;
-";
+/// Warp 0 takes 100 rounds and does `last`; the others do `barrier` and then take 100 rounds. So a barrier that opens too
+/// early shows in the cycles.
+fn late(last: &str, barrier: &str) -> String {
+    let rounds = |name: &str| {
+        format!("mov.u32 %r3, 100;\n{name}:\nsub.u32 %r3, %r3, 1;\nsetp.ne.u32 %p2, %r3, 0;\n@%p2 bra {name};")
+    };
+    let (before, after) = (rounds("BEFORE"), rounds("AFTER"));
+    format!("setp.ge.u32 %p1, %r1, 32;\n@%p1 bra WAITS;\n{before}\n{last}\nret;\nWAITS:\n{barrier}\n{after}")
+}
 
 /// The slot a CTA runs in decides where its local memory is.
 #[test]
@@ -107,16 +106,14 @@ fn local_memory_moves_with_the_slot() {
 #[test]
 fn a_barrier_waits_for_exits() {
     let folder = tempfile::tempdir().expect("a folder");
-    let body = format!("{WARP_0_IS_LATE}\n    ret;\nREADY:\n    bar.sync 0;");
-    check(&program(folder.path(), &body, 3, 128));
+    check(&program(folder.path(), &late("", "bar.sync 0;"), 3, 128));
 }
 
 /// Recorded, warp 0 arrives first; in time, the others wait for it.
 #[test]
 fn a_barrier_waits_for_arrivals() {
     let folder = tempfile::tempdir().expect("a folder");
-    let body = format!("{WARP_0_IS_LATE}\n    bar.arrive 1, 64;\n    ret;\nREADY:\n    bar.sync 1, 64;");
-    check(&program(folder.path(), &body, 3, 64));
+    check(&program(folder.path(), &late("bar.arrive 1, 64;", "bar.sync 1, 64;"), 3, 64));
 }
 
 /// CTA 0 waits for CTA 1: it is recorded to its end and replayed, if not in the same time.
@@ -156,7 +153,7 @@ fn a_damaged_trace_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_, file) = record(&What::Workload("vectoradd".into()), folder.path());
     let whole = fs::read(&file).expect("there");
-    let mut refused = |bytes: &[u8], cause: &str| {
+    let refused = |bytes: &[u8], cause: &str| {
         fs::write(&file, bytes).expect("written");
         let error = replay(&file, folder.path()).expect_err("damaged").to_string();
         assert!(error.contains("program.strata-trace") && error.contains(cause), "{error}");

@@ -350,11 +350,11 @@ impl WarpCursor {
                 SEQUENCE => u64::from(table.infos[op.pc as usize].width),
                 _ => take.signed()? as u64,
             };
-            let origin = base.wrapping_sub(stride.wrapping_mul(u64::from(op.mask.trailing_zeros())));
+            let mut here = base.wrapping_sub(stride.wrapping_mul(u64::from(op.mask.trailing_zeros())));
             for (lane, address) in lanes.iter_mut().enumerate() {
-                let here = origin.wrapping_add(stride.wrapping_mul(lane as u64));
                 address.0 = if op.mask >> lane & 1 != 0 { here } else { 0 };
                 high |= address.0;
+                here = here.wrapping_add(stride);
             }
         }
         if high >> ADDRESS_BITS != 0 {
