@@ -95,7 +95,7 @@ impl LaunchState<'_> {
     }
 
     /// CTAs that can be resident together: limited by local memory. [`check`] made sure that it is at least one.
-    fn resident_limit(&self) -> usize {
+    pub(crate) fn resident_limit(&self) -> usize {
         match self.memory.local_capacity().0.checked_div(local_bytes_per_cta(self.kernel, self.block)) {
             Some(n) => (n as usize).min(MAX_RESIDENT),
             None => MAX_RESIDENT,
@@ -137,7 +137,7 @@ impl LaunchState<'_> {
 }
 
 /// Local memory of a CTA: whole warps, whole words.
-fn local_bytes_per_cta(kernel: &Kernel, block: Dim3) -> u64 {
+pub(crate) fn local_bytes_per_cta(kernel: &Kernel, block: Dim3) -> u64 {
     let warps = block.count().div_ceil(LANES as u64);
     kernel.local_bytes.next_multiple_of(4).saturating_mul(LANES as u64 * warps)
 }

@@ -6,7 +6,7 @@
 use crate::cta::Cta;
 use crate::exec::{Exec, TouchedRange};
 use crate::fault::Fault;
-use crate::launch::{LaunchState, add_visits, locate};
+use crate::launch::{LaunchState, add_visits, local_bytes_per_cta, locate};
 use crate::warp::{Visits, WarpStop};
 use std::ptr::NonNull;
 use strata_core::{Counts, GridSource, LINE_BYTES, LineAddr, OpBatch, OpInfo, Stop, WarpId, WarpSource};
@@ -62,6 +62,16 @@ impl<'l> Execution<'l> {
     /// Bytes of shared memory of a CTA.
     pub fn shared_bytes(&self) -> u64 {
         self.state.shared_bytes
+    }
+
+    /// How far apart the local memories of two CTA slots lie.
+    pub fn local_bytes_per_cta(&self) -> u64 {
+        local_bytes_per_cta(self.state.kernel, self.state.block)
+    }
+
+    /// CTAs that can be resident together.
+    pub fn resident_limit(&self) -> usize {
+        self.state.resident_limit()
     }
 
     /// The number of warp `w` of the CTA in `slot`.

@@ -1,16 +1,17 @@
 //! The engines that can stand behind a device.
 
 use crate::monitor::Monitor;
+use crate::trace::Recording;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use strata_core::{Addr, Bytes, Stats};
-use strata_emu::{Capacity, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
+use strata_core::{Addr, Bytes, Counts, GridSource, LINE_BYTES, LineAddr, Stats};
+use strata_emu::{Capacity, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
 use strata_host::{
     AllocFlags, Allocation, AllocationId, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport, ModuleId,
     ParamShape, SymbolAddress,
 };
 use strata_sim::config::GpuConfig;
-use strata_sim::{KernelNeeds, Machine};
+use strata_sim::{KernelNeeds, Machine, MachineError};
 use strata_workloads::Module;
 
 /// Where the machine's statistics stand in the tree.
@@ -53,19 +54,61 @@ pub(crate) fn assembled_registers(modules: &[Module]) -> BTreeMap<String, u32> {
 
 /// The emulator alone: real values, no time.
 pub fn functional(options: EngineOptions) -> Result<Box<dyn Engine>, HostError> {
-    Ok(Box::new(Emulated::new(options, None)?))
+    Ok(Box::new(Emulated::new(options, Mode::Functional)?))
 }
 
 /// The emulator on a machine with time.
 pub fn timed(options: EngineOptions, gpu: GpuConfig) -> Result<Box<dyn Engine>, HostError> {
     let machine = Machine::new(gpu).map_err(|e| HostError::Call { call: "device", reason: e.to_string() })?;
-    Ok(Box::new(Emulated::new(options, Some(machine))?))
+    Ok(Box::new(Emulated::new(options, Mode::Timed(Box::new(machine)))?))
 }
 
-/// Programs run by the emulator, timed if there is a machine.
+/// The emulator alone, every launch recorded.
+pub(crate) fn recording(options: EngineOptions, recording: Recording) -> Result<Box<dyn Engine>, HostError> {
+    Ok(Box::new(Emulated::new(options, Mode::Recording(recording))?))
+}
+
+/// Runs a launch on a machine; `counts` asks the source what it executed.
+pub(crate) fn run_timed<S: GridSource>(
+    machine: &mut Machine,
+    source: &mut S,
+    needs: &KernelNeeds,
+    counts: impl FnOnce(&S) -> Counts,
+) -> Result<LaunchReport, MachineError> {
+    let before = machine.stats().clone();
+    let time = machine.run_kernel(source, needs)?;
+    let mut stats = Stats::default();
+    let core = machine.config().clock.core;
+    machine.stats().delta(&before).export(MACHINE, core, time.cycles, &mut stats);
+    Ok(LaunchReport { counts: counts(source), cycles: Some(time.cycles), stats })
+}
+
+/// Tells a machine what the host did; `memory` reads a line of device memory as it is now.
+pub(crate) fn tell(
+    machine: &mut Machine,
+    event: &HostEvent,
+    memory: impl FnMut(LineAddr, &mut [u8; LINE_BYTES as usize]),
+) {
+    if let HostEvent::CopyIn { start, size } = event {
+        let (first, last) = (start.line(), start.offset(size.0.max(1) - 1).line());
+        machine.copy_in(first, last.0 + 1 - first.0, memory);
+    }
+}
+
+/// What happens to the operations of a launch.
+enum Mode {
+    /// Nobody asks for them.
+    Functional,
+    /// A machine pulls them.
+    Timed(Box<Machine>),
+    /// They are written down.
+    Recording(Recording),
+}
+
+/// Programs run by the emulator.
 struct Emulated {
     options: EngineOptions,
-    machine: Option<Machine>,
+    mode: Mode,
     memory: Memory,
     programs: Vec<Program>,
     output: Output,
@@ -79,10 +122,10 @@ fn call(call: &'static str, error: &MemoryError) -> HostError {
 }
 
 impl Emulated {
-    fn new(options: EngineOptions, machine: Option<Machine>) -> Result<Self, HostError> {
+    fn new(options: EngineOptions, mode: Mode) -> Result<Self, HostError> {
         let memory = Memory::new(Capacity::default()).map_err(|e| call("device", &e))?;
         let (programs, output, warned) = (Vec::new(), Output::default(), BTreeSet::new());
-        Ok(Self { options, machine, memory, programs, output, warned, launches: 0 })
+        Ok(Self { options, mode, memory, programs, output, warned, launches: 0 })
     }
 
     fn program(&self, module: ModuleId) -> Result<&Program, HostError> {
@@ -156,31 +199,27 @@ impl Engine for Emulated {
             return Err(HostError::Module(format!("no module {}", launch.module.0)));
         };
         let (kernel, memory, output) = (&launch.kernel, &mut self.memory, &self.output);
-        let result = if let Some(machine) = &mut self.machine {
-            let registers = self.options.registers.get(kernel).copied();
-            let threads = launch.block.count() as u32;
-            program.drive(kernel, &config, memory, self.launches, output, |e| {
-                let registers = registers.unwrap_or_else(|| e.registers());
-                let needs = KernelNeeds { threads, registers, shared: e.shared_bytes() };
-                let before = machine.stats().clone();
-                match machine.run_kernel(e, &needs) {
-                    Ok(time) => {
-                        let mut stats = Stats::default();
-                        let core = machine.config().clock.core;
-                        machine.stats().delta(&before).export(MACHINE, core, time.cycles, &mut stats);
-                        Ok(LaunchReport { counts: e.counts(), cycles: Some(time.cycles), stats })
-                    }
-                    Err(error) => {
-                        let text = e.take_fault().map_or_else(|| error.to_string(), |fault| fault.to_string());
-                        Err(HostError::Program(text))
-                    }
-                }
-            })
-        } else {
-            let progress = |p: Progress| monitor.set_running(p.thread_instructions, p.ctas as f64 / p.of as f64);
-            program
-                .launch(kernel, &config, memory, self.launches, output, &progress)
-                .map(|counts| Ok(LaunchReport { counts, ..LaunchReport::default() }))
+        let registers =
+            |e: &Execution<'_>| self.options.registers.get(kernel).copied().unwrap_or_else(|| e.registers());
+        let result = match &mut self.mode {
+            Mode::Timed(machine) => program.drive(kernel, &config, memory, self.launches, output, |e| {
+                let threads = launch.block.count() as u32;
+                let needs = KernelNeeds { threads, registers: registers(e), shared: e.shared_bytes() };
+                run_timed(machine, e, &needs, Execution::counts).map_err(|error| {
+                    let text = e.take_fault().map_or_else(|| error.to_string(), |fault| fault.to_string());
+                    HostError::Program(text)
+                })
+            }),
+            Mode::Recording(recording) => program.drive(kernel, &config, memory, self.launches, output, |e| {
+                let registers = registers(e);
+                recording.launch(launch, e, registers, monitor)
+            }),
+            Mode::Functional => {
+                let progress = |p: Progress| monitor.set_running(p.thread_instructions, p.ctas as f64 / p.of as f64);
+                program
+                    .launch(kernel, &config, memory, self.launches, output, &progress)
+                    .map(|counts| Ok(LaunchReport { counts, ..LaunchReport::default() }))
+            }
         };
         let printed = self.output.take();
         if !printed.is_empty() {
@@ -203,9 +242,10 @@ impl Engine for Emulated {
     }
 
     fn hear(&mut self, event: &HostEvent) {
-        if let (Some(machine), HostEvent::CopyIn { start, size }) = (&mut self.machine, event) {
-            let (first, last) = (start.line(), start.offset(size.0.max(1) - 1).line());
-            machine.copy_in(first, last.0 + 1 - first.0, |line, data| self.memory.read_line(line, data));
+        match &mut self.mode {
+            Mode::Functional => {}
+            Mode::Timed(machine) => tell(machine, event, |line, data| self.memory.read_line(line, data)),
+            Mode::Recording(recording) => recording.hear(event),
         }
     }
 }

@@ -24,6 +24,14 @@ pub enum LabError {
     /// The device refused a call.
     #[error("the device refuses: {0}")]
     Device(HostError),
+    /// A trace cannot be written or read.
+    #[error("`{path}`: {source}")]
+    Trace {
+        /// Which.
+        path: String,
+        /// Why.
+        source: strata_trace::TraceError,
+    },
     /// A file or directory cannot be read or written.
     #[error("cannot {action} `{path}`: {source}")]
     Io {
@@ -39,6 +47,10 @@ pub enum LabError {
 impl LabError {
     pub(crate) fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
         Self::Io { action, path: path.display().to_string(), source }
+    }
+
+    pub(crate) fn trace(path: &Path, source: strata_trace::TraceError) -> Self {
+        Self::Trace { path: path.display().to_string(), source }
     }
 
     /// The error as text for a terminal, with or without colours.

@@ -4,6 +4,9 @@
 //! byte at a time.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{Read, Result};
+use std::path::Path;
 
 /// The hash of the bytes fed so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +24,19 @@ impl Fnv1a64 {
         let mut hash = Self::default();
         hash.feed(bytes);
         hash
+    }
+
+    /// The hash of a file's contents.
+    pub fn of_file(path: &Path) -> Result<Self> {
+        let mut file = File::open(path)?;
+        let mut piece = vec![0; 1 << 20];
+        let mut hash = Self::default();
+        loop {
+            match file.read(&mut piece)? {
+                0 => return Ok(hash),
+                n => hash.feed(&piece[..n]),
+            }
+        }
     }
 
     /// Continues with `bytes`.

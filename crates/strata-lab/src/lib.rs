@@ -1,10 +1,11 @@
 //! The lab: runs programs on engines and turns what they did into results.
 //!
-//! * [`run`]: carries out a [`RunRequest`] (a workload or a launch file) and saves the [`RunResult`];
+//! * [`run`]: carries out a [`RunRequest`] (a workload, a launch file or a trace) and saves the [`RunResult`];
 //! * [`launch_file`]: programs without host code;
 //! * [`ptx_check`]: what `strata check` says of PTX files;
 //! * [`gpus`]: the machines a program can be timed on;
 //! * [`engine`]: the engines that can stand behind a device;
+//! * [`trace`]: recorded programs;
 //! * [`silicon`]: what real GPUs measured;
 //! * [`validate`]: the machine beside them;
 //! * [`bench`]: how fast programs are simulated.
@@ -38,6 +39,7 @@ pub mod silicon;
 mod stats_file;
 pub mod stopwatch;
 pub mod table;
+pub mod trace;
 pub mod validate;
 
 pub use engine::EngineOptions;

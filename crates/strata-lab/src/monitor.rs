@@ -99,7 +99,7 @@ impl Monitor {
         Duration::try_from_secs_f64(self.launch_seconds() * (1.0 - share) / share).ok()
     }
 
-    fn expect_launches(&self, count: u64) {
+    pub(crate) fn expect_launches(&self, count: u64) {
         self.expected.store(count, Ordering::Relaxed);
     }
 
@@ -133,17 +133,17 @@ impl Monitor {
         self.made.elapsed().as_nanos() as u64 | 1
     }
 
-    fn launch_began(&self) {
+    pub(crate) fn launch_began(&self) {
         self.began.store(self.now(), Ordering::Relaxed);
     }
 
-    fn launch_ended(&self) {
+    pub(crate) fn launch_ended(&self) {
         let began = self.began.swap(0, Ordering::Relaxed);
         self.nanoseconds.fetch_add(self.now().saturating_sub(began), Ordering::Relaxed);
         self.set_running(0, 0.0);
     }
 
-    fn count_launch(&self, thread_instructions: u64) {
+    pub(crate) fn count_launch(&self, thread_instructions: u64) {
         self.finished.fetch_add(thread_instructions, Ordering::Relaxed);
         self.launches.fetch_add(1, Ordering::Relaxed);
     }

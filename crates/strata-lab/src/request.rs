@@ -3,6 +3,7 @@
 use crate::error::LabError;
 use crate::fnv::Fnv1a64;
 use crate::launch_file::limits;
+use crate::trace;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -16,20 +17,24 @@ pub enum What {
     Workload(String),
     /// A launch file.
     LaunchFile(PathBuf),
+    /// A trace: see [`crate::trace`].
+    Trace(PathBuf),
 }
 
 impl What {
-    /// What a person means by `text`: a path ending in `.toml` is a launch file, any other name a workload.
+    /// What a person means by `text`: a path ending in `.toml` is a launch file, one ending in `.strata-trace`
+    /// a trace, any other name a workload.
     pub fn named(text: &str) -> Result<Self, LabError> {
         let path = Path::new(text);
         match path.extension().and_then(|e| e.to_str()) {
             Some("toml") => Ok(Self::LaunchFile(path.to_owned())),
+            Some(trace::EXTENSION) => Ok(Self::Trace(path.to_owned())),
             Some("ptx") => Err(LabError::Request(launch_file_for(path))),
             _ if path.is_dir() && strata_workloads::find(text).is_err() => {
                 Err(LabError::Request(format!("`{text}` is a directory; name a launch file (`.toml`) in it")))
             }
             _ if path.is_file() => Err(LabError::Request(format!(
-                "`{text}` is no program; launch files end in `.toml`, PTX files in `.ptx`"
+                "`{text}` is no program; launch files end in `.toml`, PTX files in `.ptx`, traces in `.strata-trace`"
             ))),
             _ => Ok(Self::Workload(text.to_owned())),
         }
@@ -123,7 +128,11 @@ impl Resolved {
         let inputs: Vec<_> =
             self.inputs.iter().map(|(path, hash)| json!({ "path": path, "fnv1a64": hash.to_string() })).collect();
         json!({
-            "program": match request.what { What::Workload(_) => "workload", What::LaunchFile(_) => "launch file" },
+            "program": match request.what {
+                What::Workload(_) => "workload",
+                What::LaunchFile(_) => "launch file",
+                What::Trace(_) => "trace",
+            },
             "name": self.name,
             "size": self.size,
             "seed": self.seed,

@@ -7,12 +7,13 @@ use crate::launch_file::{self, Loaded};
 use crate::monitor::{Monitor, Monitored};
 use crate::request::{Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
-use crate::{save, stats_file};
+use crate::{save, stats_file, trace};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use strata_host::{Device, Engine, HostError};
+use strata_trace::Origin;
 use strata_workloads::{Instance, Size, UnknownWorkload, Workload};
 
 /// Runs a request, saves its result and returns it. `monitor` tells how far the run is.
@@ -25,13 +26,10 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
     if gpu.is_some() && request.threads > 1 {
         return Err(LabError::Request("a timed run uses one host thread: leave `--threads` out".into()));
     }
-    let options = EngineOptions {
-        threads: request.threads,
-        check: request.check,
-        max_instructions: request.max_instructions,
-        monitor: Arc::clone(monitor),
-        registers: known_registers(&request.what),
-    };
+    if let (What::Trace(path), Some(gpu)) = (&request.what, &gpu) {
+        return trace::replay(request, path, gpu.config.clone(), monitor);
+    }
+    let options = options(request, monitor);
     let engine = match gpu {
         Some(gpu) => engine::timed(options, gpu.config),
         None => engine::functional(options),
@@ -39,7 +37,18 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
     run_on(request, monitor, engine.map_err(LabError::Device)?)
 }
 
-/// Registers per thread of a workload's kernels, if they are known.
+/// How the engine of a request runs.
+pub(crate) fn options(request: &RunRequest, monitor: &Arc<Monitor>) -> EngineOptions {
+    EngineOptions {
+        threads: request.threads,
+        check: request.check,
+        max_instructions: request.max_instructions,
+        monitor: Arc::clone(monitor),
+        registers: known_registers(&request.what),
+    }
+}
+
+/// Registers per thread of a workload's kernels, as the assembler gave them.
 fn known_registers(what: &What) -> BTreeMap<String, u32> {
     let What::Workload(name) = what else { return BTreeMap::new() };
     let modules = strata_workloads::find(name).map(Workload::modules).unwrap_or_default();
@@ -51,12 +60,8 @@ pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engi
     let started = Instant::now();
     let job = Job::resolve(request)?;
     let directory = job.resolved.directory(request);
-    let saved = |name: &str, text: String| {
-        let path = directory.join(name);
-        save::write_text(&path, &text).map_err(|e| LabError::io("write", &path, e))
-    };
     // Saved first: a directory that cannot be written is found out before the run, not after it.
-    saved("request.json", pretty(&job.resolved.to_json(request)))?;
+    save_json(&directory, "request.json", &job.resolved.to_json(request))?;
     let mut device = Device::new(Box::new(Monitored { engine, monitor: Arc::clone(monitor) }));
     if let Program::LaunchFile(loaded) = &job.program {
         device.announce(loaded.program.launches.iter().map(|launch| u64::from(launch.repeat)).sum());
@@ -77,12 +82,20 @@ pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engi
     result.host.total_seconds = started.elapsed().as_secs_f64();
     let path = directory.join("stats.parquet");
     stats_file::write(&path, &result.kernels).map_err(|e| LabError::io("write", &path, e))?;
-    saved("result.json", pretty(&result.to_json()))?;
+    save_json(&directory, "result.json", &result.to_json())?;
     Ok(result)
 }
 
-fn pretty(value: &serde_json::Value) -> String {
-    format!("{value:#}\n")
+/// Saves a file of a result.
+pub(crate) fn save_json(directory: &Path, name: &str, value: &serde_json::Value) -> Result<(), LabError> {
+    let path = directory.join(name);
+    save::write_text(&path, &format!("{value:#}\n")).map_err(|e| LabError::io("write", &path, e))
+}
+
+/// What a trace says of the run it was made from.
+pub(crate) fn origin(request: &RunRequest) -> Result<Origin, LabError> {
+    let Resolved { name, size, seed, .. } = Job::resolve(request)?.resolved;
+    Ok(Origin { program: name, size: size.map(str::to_owned), seed })
 }
 
 /// A request whose program was found.
@@ -148,6 +161,10 @@ impl Job {
                 };
                 Ok(Self { resolved, program: Program::LaunchFile(Box::new(loaded)) })
             }
+            What::Trace(path) => Err(LabError::Request(format!(
+                "a trace is not executed but replayed on a machine: `strata run {} --gpu NAME`",
+                path.display()
+            ))),
         }
     }
 

@@ -13,7 +13,8 @@ Examples:
   strata check kernel.ptx                errors, kernels, registers, loops
   strata gpus titan-v                    a machine: every value with its source
   strata validate                        the machines beside real GPUs
-  strata bench                           how fast programs are simulated";
+  strata bench                           how fast programs are simulated
+  strata trace record bfs -o bfs.strata-trace   execute once, time often";
 
 /// A GPU memory-system laboratory: runs real PTX programs on real data.
 #[derive(Parser)]
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Gpus(Gpus),
     Validate(Validate),
     Bench(Bench),
+    Trace(Trace),
     Completions(Completions),
 }
 
@@ -40,16 +42,17 @@ Examples:
   strata run matmul-tiled --size medium --seed 7
   strata run examples/vecadd.toml        a launch file: your PTX, no host code
   strata run nw --json --out results     one JSON object on standard output
+  strata run bfs.strata-trace --gpu v100 a trace (see `strata trace`) on a machine
 
 The result is saved in strata-out/<name>-<hash>/ (result.json, stats.parquet, request.json, files
 that a launch file writes).
 Exit status: 0 passed, 1 the program failed or its result is wrong, 2 bad usage or bad input.";
 
-/// Run a workload or a launch file and check its result
+/// Run a workload or a launch file and check its result, or replay a trace
 #[derive(Args)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct Run {
-    /// Workload (see `strata workloads`) or launch file (`.toml`)
+    /// Workload (see `strata workloads`), launch file (`.toml`) or trace (`.strata-trace`)
     pub(crate) what: String,
     /// tiny, small, medium, paper, or an instance's label [default: small]
     #[arg(long)]
@@ -180,6 +183,64 @@ pub(crate) struct Bench {
     pub(crate) json: bool,
 }
 
+const TRACE_EXAMPLES: &str = "\
+Examples:
+  strata trace record bfs --size small -o bfs.strata-trace
+  strata trace info bfs.strata-trace
+  strata run bfs.strata-trace --gpu titan-x-pascal
+
+A replay takes the same cycles as the execution, unless the program's control flow depends on the order of blocks or warps.";
+
+/// Record what a program's warps do, to time it on many machines without executing it again
+#[derive(Args)]
+#[command(after_help = TRACE_EXAMPLES)]
+pub(crate) struct Trace {
+    #[command(subcommand)]
+    pub(crate) command: TraceCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum TraceCommand {
+    Record(TraceRecord),
+    Info(TraceInfo),
+}
+
+/// Run a program without time and record it
+#[derive(Args)]
+#[command(after_help = "The result of the run is saved as by `strata run`. A program that fails leaves no trace.")]
+pub(crate) struct TraceRecord {
+    /// Workload (see `strata workloads`) or launch file (`.toml`)
+    pub(crate) what: String,
+    /// The trace to write; its name ends in `.strata-trace`
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// tiny, small, medium, paper, or an instance's label [default: small]
+    #[arg(long)]
+    pub(crate) size: Option<String>,
+    /// Seed of the inputs [default: 1, or the launch file's]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+    /// Stop a launch that executes more than N warp instructions
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) max_instructions: Option<u64>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Directory below which the result is saved [default: strata-out]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Show what a trace holds
+#[derive(Args)]
+pub(crate) struct TraceInfo {
+    /// The trace
+    pub(crate) file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Print a completion script for a shell
 #[derive(Args)]
 #[command(after_help = "Example:\n  strata completions bash > ~/.local/share/bash-completion/completions/strata")]
@@ -197,7 +258,10 @@ impl Arguments {
             | Command::Check(Check { json, .. })
             | Command::Gpus(Gpus { json, .. })
             | Command::Validate(Validate { json, .. })
-            | Command::Bench(Bench { json, .. }) => *json,
+            | Command::Bench(Bench { json, .. })
+            | Command::Trace(Trace {
+                command: TraceCommand::Record(TraceRecord { json, .. }) | TraceCommand::Info(TraceInfo { json, .. }),
+            }) => *json,
             Command::Completions(_) => false,
         }
     }

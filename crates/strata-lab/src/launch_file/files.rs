@@ -121,18 +121,6 @@ impl DataFile {
     }
 }
 
-fn hash_file(path: &Path) -> IoResult<Fnv1a64> {
-    let mut file = File::open(path)?;
-    let mut piece = vec![0; 1 << 20];
-    let mut hash = Fnv1a64::default();
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(hash),
-            n => hash.feed(&piece[..n]),
-        }
-    }
-}
-
 struct Finder {
     errors: Vec<Diagnostic>,
 }
@@ -236,7 +224,7 @@ impl Finder {
         let resolved = loaded.resolve(path);
         let known = loaded.inputs.iter().any(|(input, _)| input == path);
         let opened = DataFile::open(&resolved).and_then(|data| {
-            let hash = if known { None } else { Some(hash_file(&resolved)?) };
+            let hash = if known { None } else { Some(Fnv1a64::of_file(&resolved)?) };
             Ok((data, hash))
         });
         match opened {

@@ -5,5 +5,6 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod gpus;
 pub(crate) mod run;
+pub(crate) mod trace;
 pub(crate) mod validate;
 pub(crate) mod workloads;

@@ -44,7 +44,7 @@ pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
 }
 
 /// What the device program prints is its output, unless standard output belongs to the JSON object.
-fn monitor(bar: ProgressBar, json: bool) -> Monitor {
+pub(super) fn monitor(bar: ProgressBar, json: bool) -> Monitor {
     Monitor::new(move |printed| {
         // A closed pipe is found out when the result is printed.
         let _ = bar.suspend(|| if json { io::stderr().write_all(printed) } else { output::bytes(printed) });

@@ -1,0 +1,136 @@
+//! Replays a trace on a machine with time.
+
+use crate::engine;
+use crate::error::LabError;
+use crate::fnv::Fnv1a64;
+use crate::monitor::Monitor;
+use crate::request::{Resolved, RunRequest};
+use crate::result::{HostTimes, KernelRun, RunResult};
+use crate::run::save_json;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use strata_host::{AllocFlags, Allocation, AllocationId, HostError, HostEvent, Launch, ModuleId};
+use strata_sim::config::GpuConfig;
+use strata_sim::{KernelNeeds, Machine};
+use strata_trace::{Event, Replay, Step, TraceFile};
+
+/// Replays the trace `path` on a machine, saves the result and returns it.
+pub(crate) fn replay(
+    request: &RunRequest,
+    path: &Path,
+    gpu: GpuConfig,
+    monitor: &Arc<Monitor>,
+) -> Result<RunResult, LabError> {
+    let started = Instant::now();
+    if request.size.is_some() || request.seed.is_some() || request.check || request.max_instructions.is_some() {
+        let reason = "a trace was recorded with its size, seed and checks; leave these options out";
+        return Err(LabError::Request(reason.into()));
+    }
+    let mut file = super::open(path)?;
+    let hash = Fnv1a64::of_file(path).map_err(|e| LabError::io("read", path, e))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (program, seed) = (file.origin().program.clone(), file.origin().seed);
+    let resolved = Resolved { name: program, size: None, seed, inputs: vec![(name, hash)] };
+    let directory = resolved.directory(request);
+    save_json(&directory, "request.json", &resolved.to_json(request))?;
+    monitor.expect_launches(file.launches() as u64);
+    let machine = Machine::new(gpu).map_err(|e| HostError::Call { call: "device", reason: e.to_string() })?;
+    let (kernels, error) = Replayed { machine, monitor }.run(path, &mut file)?;
+    let mut result = RunResult {
+        name: resolved.name,
+        size: None,
+        seed,
+        passed: None,
+        checked: None,
+        error,
+        warnings: Vec::new(),
+        kernels,
+        findings: Vec::new(),
+        host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: directory.clone() },
+    };
+    result.host.total_seconds = started.elapsed().as_secs_f64();
+    save_json(&directory, "result.json", &result.to_json())?;
+    Ok(result)
+}
+
+struct Replayed<'m> {
+    machine: Machine,
+    monitor: &'m Monitor,
+}
+
+impl Replayed<'_> {
+    /// All launches, and why the machine stopped before the last, if it did.
+    fn run(&mut self, path: &Path, file: &mut TraceFile<File>) -> Result<(Vec<KernelRun>, Option<String>), LabError> {
+        let mut kernels = Vec::new();
+        // Launches read the file, so the steps cannot borrow from it.
+        let steps: Vec<_> =
+            file.steps().map(|step| if let Step::Event(e) = step { Some(heard(e)) } else { None }).collect();
+        for step in steps {
+            if let Some(event) = step {
+                // A trace has addresses, not values.
+                engine::tell(&mut self.machine, &event, |_, _| {});
+                continue;
+            }
+            match self.launch(path, file, kernels.len())? {
+                Ok(kernel) => kernels.push(kernel),
+                Err(stopped) => return Ok((kernels, Some(stopped))),
+            }
+        }
+        Ok((kernels, None))
+    }
+
+    /// One launch; the inner error is the machine's.
+    fn launch(
+        &mut self,
+        path: &Path,
+        file: &mut TraceFile<File>,
+        number: usize,
+    ) -> Result<Result<KernelRun, String>, LabError> {
+        let damaged = |e| LabError::trace(path, e);
+        let mut source = Replay::new(file, number).map_err(damaged)?;
+        let info = source.summary().info.clone();
+        let threads = info.block.count() as u32;
+        let needs = KernelNeeds { threads, registers: info.registers, shared: info.shared.0 };
+        self.monitor.launch_began();
+        let report = engine::run_timed(&mut self.machine, &mut source, &needs, |s| s.summary().counts.clone());
+        self.monitor.launch_ended();
+        if let Some(error) = source.take_error() {
+            return Err(damaged(error));
+        }
+        let report = match report {
+            Ok(report) => report,
+            Err(error) => return Ok(Err(format!("kernel `{}`: {error}", info.kernel))),
+        };
+        self.monitor.count_launch(report.counts.thread_instructions());
+        let launch = Launch {
+            module: ModuleId(0),
+            kernel: info.kernel,
+            grid: info.grid,
+            block: info.block,
+            shared: info.shared.0 as u32,
+            params: Vec::new(),
+            cooperative: false,
+        };
+        Ok(Ok(KernelRun::new(&launch, &report)))
+    }
+}
+
+/// The event as a machine hears it.
+fn heard(event: &Event) -> HostEvent {
+    match event {
+        Event::Alloc { id, start, size, managed, name } => HostEvent::Alloc(Allocation {
+            id: AllocationId(*id),
+            start: *start,
+            size: *size,
+            name: name.clone(),
+            flags: AllocFlags { managed: *managed },
+        }),
+        Event::Free { id } => HostEvent::Free(AllocationId(*id)),
+        Event::CopyIn { start, size } => HostEvent::CopyIn { start: *start, size: *size },
+        Event::CopyOut { start, size } => HostEvent::CopyOut { start: *start, size: *size },
+        Event::Memset { start, size } => HostEvent::Memset { start: *start, size: *size },
+        Event::Sync => HostEvent::Sync,
+    }
+}
