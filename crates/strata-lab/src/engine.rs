@@ -6,8 +6,8 @@ use std::sync::Arc;
 use strata_core::{Addr, Bytes, Stats};
 use strata_emu::{Capacity, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
 use strata_host::{
-    AllocFlags, Allocation, AllocationId, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport, ModuleId,
-    ParamShape, SymbolAddress,
+    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
+    ModuleId, ParamShape, SymbolAddress,
 };
 use strata_sim::config::GpuConfig;
 use strata_sim::{KernelNeeds, Machine};
@@ -162,13 +162,14 @@ impl Engine for Emulated {
             program.drive(kernel, &config, memory, self.launches, output, |e| {
                 let registers = registers.unwrap_or_else(|| e.registers());
                 let needs = KernelNeeds { threads, registers, shared: e.shared_bytes() };
-                let before = machine.stats().clone();
+                let before = machine.reading();
                 match machine.run_kernel(e, &needs) {
                     Ok(time) => {
                         let mut stats = Stats::default();
-                        let core = machine.config().clock.core;
-                        machine.stats().delta(&before).export(MACHINE, core, time.cycles, &mut stats);
-                        Ok(LaunchReport { counts: e.counts(), cycles: Some(time.cycles), stats })
+                        let counted = machine.reading().delta(&before);
+                        counted.export(MACHINE, machine.config(), time.cycles, &mut stats);
+                        let members = counted.members(MACHINE);
+                        Ok(LaunchReport { counts: e.counts(), cycles: Some(time.cycles), stats, members })
                     }
                     Err(error) => {
                         let text = e.take_fault().map_or_else(|| error.to_string(), |fault| fault.to_string());
@@ -202,10 +203,19 @@ impl Engine for Emulated {
         }
     }
 
+    fn copies(&self) -> CopyReport {
+        let Some(machine) = &self.machine else { return CopyReport::default() };
+        let mut stats = Stats::default();
+        machine.export_copies(MACHINE, &mut stats);
+        CopyReport { cycles: Some(machine.copies().cycles), stats }
+    }
+
     fn hear(&mut self, event: &HostEvent) {
-        if let (Some(machine), HostEvent::CopyIn { start, size }) = (&mut self.machine, event) {
-            let (first, last) = (start.line(), start.offset(size.0.max(1) - 1).line());
-            machine.copy_in(first, last.0 + 1 - first.0);
+        let Some(machine) = &mut self.machine else { return };
+        match event {
+            HostEvent::CopyIn { start, size } => machine.copy_in(*start, *size),
+            HostEvent::CopyOut { size, .. } => machine.copy_out(*size),
+            _ => {}
         }
     }
 }

@@ -71,6 +71,7 @@ pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engi
         error: judged.error,
         warnings: monitor.warnings(),
         kernels: device.launches().iter().map(|(launch, report)| KernelRun::new(launch, report)).collect(),
+        copies: device.copies(),
         findings: judged.findings,
         host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: directory.clone() },
     };

@@ -31,6 +31,7 @@ pub struct EventQueue<E> {
     far: BinaryHeap<Reverse<Entry<E>>>,
     in_ring: usize,
     sequence: u32,
+    taken: u64,
     now: Picos,
 }
 
@@ -43,6 +44,7 @@ impl<E: Copy + Ord> Default for EventQueue<E> {
             far: BinaryHeap::new(),
             in_ring: 0,
             sequence: 0,
+            taken: 0,
             now: Picos(0),
         }
     }
@@ -52,6 +54,11 @@ impl<E: Copy + Ord> EventQueue<E> {
     /// The time of the event taken last.
     pub fn now(&self) -> Picos {
         self.now
+    }
+
+    /// Events taken so far.
+    pub fn taken(&self) -> u64 {
+        self.taken
     }
 
     /// True if nothing is left to happen.
@@ -86,6 +93,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         }
         let entry = self.open.pop()?;
         self.now = Picos(entry.time);
+        self.taken += 1;
         Some((self.now, entry.event))
     }
 

@@ -33,6 +33,11 @@ impl ChannelPort {
             next: Picos::NEVER,
         })
     }
+
+    /// Requests that it has not served.
+    pub(super) fn waiting(&self) -> usize {
+        self.coming.len() + self.channel.waiting(false) as usize + self.channel.waiting(true) as usize
+    }
 }
 
 /// The tag of a write, for which nobody waits.

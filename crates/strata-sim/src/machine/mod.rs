@@ -13,7 +13,11 @@
 //! | `crossbar.rs` | ports between SMs and slices |
 //! | `l2.rs` | L2 slices |
 //! | `memory.rs` | DRAM channels and the way to them |
+//! | `copies.rs` | copies between host and device |
+//! | `conserve.rs` | checks that nothing was lost |
 
+mod conserve;
+mod copies;
 mod crossbar;
 mod issue;
 mod l2;
@@ -24,17 +28,20 @@ mod translate;
 use crate::cache::Tags;
 use crate::calendar::Calendar;
 use crate::config::GpuConfig;
+use crate::link::Link;
 use crate::queue::EventQueue;
 use crate::slab::Slab;
-use crate::stats::MachineStats;
+use crate::stats::{MachineStats, Reading};
 use crate::time::{Cycles, Picos};
 use crate::view::UNITS;
+pub use conserve::{Imbalance, Imbalances};
+pub use copies::CopyStats;
 use crossbar::Port;
 use issue::{BarrierGroup, Views, WarpState};
 use l2::{Miss, Slice};
 use memory::ChannelPort;
 use sm_memory::{LoadOp, LoadStoreUnit, Request};
-use strata_core::{GridSource, LineAddr};
+use strata_core::GridSource;
 use translate::Tlbs;
 
 /// What happens: a kind in the upper bits, whom it happens to in the lower.
@@ -128,13 +135,15 @@ pub struct Machine {
     ports_out: Vec<Port>,
     ports_in: Vec<Port>,
     tlbs: Option<Tlbs>,
+    host_link: Link,
+    copies: CopyStats,
     requests: Slab<Request>,
     loads: Slab<LoadOp>,
     misses: Slab<Miss>,
     warps: Vec<WarpState>,
     groups: Slab<BarrierGroup>,
     stats: MachineStats,
-    /// When the last launch ended.
+    /// When the last launch or copy ended.
     now: Picos,
     /// Stores and reductions on their way to L2, and when the last of those before took effect.
     stores_out: u32,
@@ -154,6 +163,9 @@ pub enum MachineError {
     /// Nothing is left to happen, yet warps have not ended.
     #[error("the machine hangs: {0}")]
     Hang(String),
+    /// The simulator lost or invented something; see `conserve`.
+    #[error("the simulator lost count, which is a fault of its own, please report it: {0}")]
+    Conservation(#[from] Imbalances),
     /// The DRAM of the configuration is impossible.
     #[error(transparent)]
     Dram(#[from] crate::dram::DramError),
@@ -187,6 +199,8 @@ impl Machine {
             ports_out: vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize],
             ports_in: vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize],
             tlbs: Tlbs::new(&config),
+            host_link: Link::new(&config.host_link),
+            copies: CopyStats::default(),
             queue: EventQueue::default(),
             requests: Slab::default(),
             loads: Slab::default(),
@@ -210,13 +224,12 @@ impl Machine {
     }
 
     /// What was counted so far.
-    pub fn stats(&self) -> &MachineStats {
-        &self.stats
-    }
-
-    /// A host-to-device copy of so many lines.
-    pub fn copy_in(&mut self, first: LineAddr, lines: u64) {
-        self.fill_from_host(first, lines);
+    pub fn reading(&self) -> Reading {
+        Reading {
+            machine: MachineStats { events: self.queue.taken(), ..self.stats },
+            slices: self.slices.iter().map(|slice| slice.stats).collect(),
+            channels: self.channels.iter().map(|port| *port.channel.stats()).collect(),
+        }
     }
 
     /// Simulated time so far.
@@ -314,13 +327,11 @@ impl Machine {
                 }
             }
         }
+        self.stats.places += u64::from(sms) * u64::from(self.config.sm.warps) * (end - begin);
         let end = end.max(self.core_cycle(self.last_store)) + u64::from(self.config.launch.after);
         self.now = self.core_time(end);
-        // What memory still has to do is done before the next launch begins.
-        while let Some((t, event)) = self.queue.pop() {
-            self.memory_event(t, event);
-            self.now = self.now.max(t);
-        }
+        self.come_to_rest();
+        self.check_conservation()?;
         Ok(KernelTime {
             cycles: end - start,
             ctas_per_sm: per_sm,
@@ -358,9 +369,18 @@ impl Machine {
         }
     }
 
-    /// After a failed program: nothing is under way any more.
+    /// What memory still has to do is done before the next launch begins.
+    fn come_to_rest(&mut self) {
+        while let Some((t, event)) = self.queue.pop() {
+            self.memory_event(t, event);
+            self.now = self.now.max(t);
+        }
+    }
+
+    /// After a failed program: its warps are gone, and what they had under way ends.
     fn give_up(&mut self) {
-        while self.queue.pop().is_some() {}
+        self.come_to_rest();
+        self.groups = Slab::default();
     }
 
     /// Who is under way when nothing happens any more: for the message.
