@@ -41,6 +41,7 @@ pub enum Unit {
     /// A share between 0 and 1.
     Fraction,
     BytesPerSecond,
+    Joules,
     /// One quantity per another; the description names both.
     Ratio,
 }
@@ -58,6 +59,7 @@ impl Unit {
             Self::Events => "events",
             Self::Fraction => "fraction",
             Self::BytesPerSecond => "bytes/s",
+            Self::Joules => "joules",
             Self::Ratio => "ratio",
         }
     }
@@ -74,6 +76,8 @@ impl fmt::Display for Unit {
 pub enum Value {
     /// Counted, exact.
     Count(u64),
+    /// Computed, and additive like a count: an energy.
+    Amount(f64),
     /// Derived: one sum divided by another, which is not 0.
     Quotient {
         /// What is divided.
@@ -88,6 +92,7 @@ impl Value {
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Count(n) => n as f64,
+            Self::Amount(x) => x,
             Self::Quotient { of, by } => of / by,
         }
     }
@@ -96,11 +101,12 @@ impl Value {
     fn plus(self, other: Self) -> Self {
         match (self, other) {
             (Self::Count(a), Self::Count(b)) => Self::Count(a.saturating_add(b)),
+            (Self::Amount(a), Self::Amount(b)) => Self::Amount(a + b),
             (Self::Quotient { of: a, by: b }, Self::Quotient { of: c, by: d }) => {
                 Self::Quotient { of: a + c, by: b + d }
             }
             (mine, _) => {
-                debug_assert!(false, "a count and a quotient under one path");
+                debug_assert!(false, "values of two kinds under one path");
                 mine
             }
         }
@@ -118,6 +124,41 @@ pub struct Stat {
     pub description: &'static str,
 }
 
+/// One counter that every member of a group has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemberCounter {
+    /// Its name below the member's.
+    pub name: &'static str,
+    /// Of what.
+    pub unit: Unit,
+    /// What was counted, as a phrase.
+    pub description: &'static str,
+}
+
+/// The counts of a group whose members are alike, as a dense table: hundreds of members, each launch, would cost more to
+/// name than to count. [`Members::export`] names them when somebody wants to read them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Members {
+    /// Path of the group: `gpu.l2` for `gpu.l2[0]`, `gpu.l2[1]`, …
+    pub group: String,
+    /// The counters of a member.
+    pub counters: &'static [MemberCounter],
+    /// The counts, member by member, each in the order of `counters`.
+    pub counts: Vec<u64>,
+}
+
+impl Members {
+    /// Adds the counts to a tree, as `group[3].name`. What a member did not do is left out.
+    pub fn export(&self, stats: &mut Stats) {
+        for (member, counts) in self.counts.chunks(self.counters.len().max(1)).enumerate() {
+            for (counter, &count) in self.counters.iter().zip(counts).filter(|(_, count)| **count > 0) {
+                let path = format!("{}[{member}].{}", self.group, counter.name);
+                stats.count(path, count, counter.unit, counter.description);
+            }
+        }
+    }
+}
+
 /// All statistics of a run, ordered by path.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Stats {
@@ -128,6 +169,13 @@ impl Stats {
     /// Adds `value` to the count at `path`: what two parts of the machine report under one name adds up.
     pub fn count(&mut self, path: impl Into<String>, value: u64, unit: Unit, description: &'static str) {
         self.put(path.into(), Stat { value: Value::Count(value), unit, description });
+    }
+
+    /// Adds to a computed amount. One that is no number has no value and leaves no entry.
+    pub fn amount(&mut self, path: impl Into<String>, value: f64, unit: Unit, description: &'static str) {
+        if value.is_finite() {
+            self.put(path.into(), Stat { value: Value::Amount(value), unit, description });
+        }
     }
 
     /// Adds to a derived value. A quotient by zero has no value and leaves no entry.
@@ -207,6 +255,27 @@ mod tests {
             all.add(&part);
         }
         assert_eq!(all.number("rate"), Some(0.75));
+    }
+
+    #[test]
+    fn members_are_named_by_their_number() {
+        const COUNTERS: &[MemberCounter] = &[
+            MemberCounter { name: "reads", unit: Unit::Sectors, description: "read" },
+            MemberCounter { name: "writes", unit: Unit::Sectors, description: "written" },
+        ];
+        let mut stats = Stats::default();
+        Members { group: "gpu.l2".into(), counters: COUNTERS, counts: vec![1, 2, 0, 4] }.export(&mut stats);
+        let found: Vec<_> = stats.iter().map(|(path, stat)| (path, stat.value.as_f64())).collect();
+        assert_eq!(found, [("gpu.l2[0].reads", 1.0), ("gpu.l2[0].writes", 2.0), ("gpu.l2[1].writes", 4.0)]);
+    }
+
+    #[test]
+    fn amounts_add_up() {
+        let mut stats = Stats::default();
+        for part in [0.5, f64::NAN, 0.25] {
+            stats.amount("e", part, Unit::Joules, "energy");
+        }
+        assert_eq!(stats.get("e").map(|s| s.value), Some(Value::Amount(0.75)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The façade that programs drive.
 
 use crate::engine::{
-    AllocFlags, Allocation, Engine, HostError, HostEvent, Launch, LaunchReport, ModuleId, SymbolAddress,
+    AllocFlags, Allocation, CopyReport, Engine, HostError, HostEvent, Launch, LaunchReport, ModuleId, SymbolAddress,
 };
 use strata_core::{Addr, Bytes, Dim3};
 
@@ -168,6 +168,11 @@ impl Device {
     /// Waits for everything; a no-op in time, but mechanisms hear it.
     pub fn synchronize(&mut self) {
         self.engine.hear(&HostEvent::Sync);
+    }
+
+    /// What copies did so far.
+    pub fn copies(&self) -> CopyReport {
+        self.engine.copies()
     }
 
     /// What was launched so far, with what each launch did.

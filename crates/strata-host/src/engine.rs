@@ -1,5 +1,6 @@
 //! What stands behind a device.
 
+use strata_core::stats::Members;
 use strata_core::{Addr, Bytes, Counts, Dim3, Stats};
 
 /// An error of a host call or of the device program it started, ready to be shown.
@@ -107,6 +108,17 @@ pub struct LaunchReport {
     pub cycles: Option<u64>,
     /// What the machine counted during the launch; empty if the engine has no machine.
     pub stats: Stats,
+    /// What single members of the machine's groups counted (slices, channels); empty if the engine has no machine.
+    pub members: Vec<Members>,
+}
+
+/// What copies between host and device did in all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CopyReport {
+    /// Core cycles; `None` if the engine has no clock.
+    pub cycles: Option<u64>,
+    /// What the machine counted; empty if the engine has no machine.
+    pub stats: Stats,
 }
 
 /// Everything a program tells the device, in program order (seam 0).
@@ -144,6 +156,10 @@ pub trait Engine {
     fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError>;
     /// Runs a kernel to its end.
     fn launch(&mut self, launch: &Launch) -> Result<LaunchReport, HostError>;
+    /// What copies did so far.
+    fn copies(&self) -> CopyReport {
+        CopyReport::default()
+    }
     /// Hears every event, after it took effect (before, for `LaunchBegin`).
     fn hear(&mut self, event: &HostEvent) {
         let _ = event;

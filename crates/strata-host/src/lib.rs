@@ -11,6 +11,6 @@ mod engine;
 
 pub use device::{Arg, Device};
 pub use engine::{
-    AllocFlags, Allocation, AllocationId, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport, ModuleId,
-    ParamShape, SymbolAddress,
+    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
+    ModuleId, ParamShape, SymbolAddress,
 };

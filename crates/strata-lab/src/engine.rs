@@ -7,8 +7,8 @@ use std::sync::Arc;
 use strata_core::{Addr, Bytes, Counts, GridSource, LINE_BYTES, LineAddr, Stats};
 use strata_emu::{Capacity, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
 use strata_host::{
-    AllocFlags, Allocation, AllocationId, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport, ModuleId,
-    ParamShape, SymbolAddress,
+    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
+    ModuleId, ParamShape, SymbolAddress,
 };
 use strata_sim::config::GpuConfig;
 use strata_sim::{KernelNeeds, Machine, MachineError};
@@ -75,12 +75,13 @@ pub(crate) fn run_timed<S: GridSource>(
     needs: &KernelNeeds,
     counts: impl FnOnce(&S) -> Counts,
 ) -> Result<LaunchReport, MachineError> {
-    let before = machine.stats().clone();
+    let before = machine.reading();
     let time = machine.run_kernel(source, needs)?;
+    let counted = machine.reading().delta(&before);
     let mut stats = Stats::default();
-    let core = machine.config().clock.core;
-    machine.stats().delta(&before).export(MACHINE, core, time.cycles, &mut stats);
-    Ok(LaunchReport { counts: counts(source), cycles: Some(time.cycles), stats })
+    counted.export(MACHINE, machine.config(), time.cycles, &mut stats);
+    let members = counted.members(MACHINE);
+    Ok(LaunchReport { counts: counts(source), cycles: Some(time.cycles), stats, members })
 }
 
 /// Tells a machine what the host did; `memory` reads a line of device memory as it is now.
@@ -89,10 +90,18 @@ pub(crate) fn tell(
     event: &HostEvent,
     memory: impl FnMut(LineAddr, &mut [u8; LINE_BYTES as usize]),
 ) {
-    if let HostEvent::CopyIn { start, size } = event {
-        let (first, last) = (start.line(), start.offset(size.0.max(1) - 1).line());
-        machine.copy_in(first, last.0 + 1 - first.0, memory);
+    match event {
+        HostEvent::CopyIn { start, size } => machine.copy_in(*start, *size, memory),
+        HostEvent::CopyOut { size, .. } => machine.copy_out(*size),
+        _ => {}
     }
+}
+
+/// What the copies of a machine did so far.
+pub(crate) fn copies_of(machine: &Machine) -> CopyReport {
+    let mut stats = Stats::default();
+    machine.export_copies(MACHINE, &mut stats);
+    CopyReport { cycles: Some(machine.copies().cycles), stats }
 }
 
 /// What happens to the operations of a launch.
@@ -238,6 +247,13 @@ impl Engine for Emulated {
             Err(e @ (LaunchError::Fault(_) | LaunchError::Unsupported { .. })) => {
                 Err(HostError::Program(e.to_string()))
             }
+        }
+    }
+
+    fn copies(&self) -> CopyReport {
+        match &self.mode {
+            Mode::Timed(machine) => copies_of(machine),
+            Mode::Functional | Mode::Recording(_) => CopyReport::default(),
         }
     }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use strata_core::{Addr, Bytes};
 use strata_host::{
-    AllocFlags, Allocation, AllocationId, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport, ModuleId,
-    SymbolAddress,
+    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
+    ModuleId, SymbolAddress,
 };
 
 /// A loop can find the same fault in every round; nobody reads more warnings than this.
@@ -206,6 +206,10 @@ impl Engine for Monitored {
             self.monitor.count_launch(report.counts.thread_instructions());
         }
         report
+    }
+
+    fn copies(&self) -> CopyReport {
+        self.engine.copies()
     }
 
     fn hear(&mut self, event: &HostEvent) {

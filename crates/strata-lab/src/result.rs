@@ -3,9 +3,9 @@
 use crate::launch_file::Finding;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use strata_core::stats::{Unit, Value as StatValue};
+use strata_core::stats::{Members, Unit, Value as StatValue};
 use strata_core::{Counts, Dim3, LANES, OpClass, Stats};
-use strata_host::{Launch, LaunchReport};
+use strata_host::{CopyReport, Launch, LaunchReport};
 
 /// One launch.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct KernelRun {
     pub cycles: Option<u64>,
     /// What the machine counted during the launch; empty if the engine has none.
     pub machine: Stats,
+    /// What single slices and channels counted.
+    pub members: Vec<Members>,
 }
 
 impl KernelRun {
@@ -33,12 +35,14 @@ impl KernelRun {
             counts: report.counts.clone(),
             cycles: report.cycles,
             machine: report.stats.clone(),
+            members: report.members.clone(),
         }
     }
 
-    /// The statistics tree of this launch. Those of all launches add up to the run's.
+    /// The statistics tree of this launch. Those of all launches and that of the copies add up to the run's.
     pub fn stats(&self) -> Stats {
         let (mut stats, counts) = (self.machine.clone(), &self.counts);
+        self.members.iter().for_each(|members| members.export(&mut stats));
         stats.count("gpu.launches", 1, Unit::Launches, "kernels launched");
         for class in OpClass::ALL {
             let (thread, warp) = (counts.thread_by_class[class as usize], counts.warp_by_class[class as usize]);
@@ -85,7 +89,7 @@ fn ipc(counts: &Counts, cycles: Option<u64>) -> Option<f64> {
 fn number(value: StatValue) -> Value {
     match value {
         StatValue::Count(n) => json!(n),
-        StatValue::Quotient { .. } => json!(value.as_f64()),
+        StatValue::Amount(_) | StatValue::Quotient { .. } => json!(value.as_f64()),
     }
 }
 
@@ -119,6 +123,8 @@ pub struct RunResult {
     pub warnings: Vec<String>,
     /// Launches, in order.
     pub kernels: Vec<KernelRun>,
+    /// Copies between host and device, all together.
+    pub copies: CopyReport,
     /// What a launch file found in its buffers.
     pub findings: Vec<Finding>,
     /// Machine-dependent part.
@@ -153,7 +159,7 @@ impl RunResult {
 
     /// The statistics tree.
     pub fn stats(&self) -> Stats {
-        let mut stats = Stats::default();
+        let mut stats = self.copies.stats.clone();
         for kernel in &self.kernels {
             stats.add(&kernel.stats());
         }
@@ -171,7 +177,7 @@ impl RunResult {
             .kernels
             .iter()
             .map(|k| {
-                // The descriptions stand in the run's own tree, which has the same paths.
+                // Descriptions, and what single slices and channels did, stand in the run's own tree.
                 let machine = k.machine.iter().map(|(path, stat)| {
                     (path.to_owned(), json!({ "value": number(stat.value), "unit": stat.unit.name() }))
                 });
@@ -204,7 +210,7 @@ impl RunResult {
             "thread_instructions": counts.thread_instructions(),
             "warp_instructions": counts.warp_instructions(),
             "cycles": self.cycles(),
-            "copy_cycles": null,
+            "copy_cycles": self.copies.cycles,
             "ipc": self.ipc(),
             "kernels": kernels,
             "after": self.findings,
@@ -222,6 +228,7 @@ impl RunResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strata_core::stats::MemberCounter;
 
     fn sample() -> RunResult {
         let mut counts = Counts { bytes_read: 256, ..Counts::default() };
@@ -234,6 +241,7 @@ mod tests {
             counts,
             cycles: None,
             machine: Stats::default(),
+            members: Vec::new(),
         };
         RunResult {
             name: "x".into(),
@@ -244,6 +252,7 @@ mod tests {
             error: None,
             warnings: Vec::new(),
             kernels: vec![kernel.clone(), kernel],
+            copies: CopyReport::default(),
             findings: Vec::new(),
             host: HostTimes { seconds: 2.0, ..HostTimes::default() },
         }
@@ -263,6 +272,23 @@ mod tests {
         assert_eq!(json["stats"]["kernel[k].launches"]["unit"], "launches");
         assert_eq!(json["host"]["thread_instructions_per_second"], 48.0);
         assert!(json["cycles"].is_null());
+    }
+
+    #[test]
+    fn copies_and_members_stand_in_the_tree_of_the_run() {
+        const READS: &[MemberCounter] =
+            &[MemberCounter { name: "reads", unit: Unit::Sectors, description: "sectors read" }];
+        let mut result = sample();
+        for kernel in &mut result.kernels {
+            kernel.members.push(Members { group: "gpu.l2".into(), counters: READS, counts: vec![0, 5] });
+        }
+        result.copies.cycles = Some(12);
+        result.copies.stats.count("gpu.copy.cycles", 12, Unit::Cycles, "cycles of copies");
+        let json = result.to_json();
+        assert_eq!(json["copy_cycles"], 12);
+        assert_eq!(json["stats"]["gpu.copy.cycles"]["value"], 12);
+        assert_eq!(json["stats"]["gpu.l2[1].reads"]["value"], 10);
+        assert!(json["stats"].get("gpu.l2[0].reads").is_none());
     }
 
     #[test]

@@ -76,14 +76,20 @@ pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engi
         error: judged.error,
         warnings: monitor.warnings(),
         kernels: device.launches().iter().map(|(launch, report)| KernelRun::new(launch, report)).collect(),
+        copies: device.copies(),
         findings: judged.findings,
         host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: directory.clone() },
     };
     result.host.total_seconds = started.elapsed().as_secs_f64();
+    save_result(&directory, &result)?;
+    Ok(result)
+}
+
+/// Saves a result: the statistics of each kernel as Parquet, everything as JSON.
+pub(crate) fn save_result(directory: &Path, result: &RunResult) -> Result<(), LabError> {
     let path = directory.join("stats.parquet");
     stats_file::write(&path, &result.kernels).map_err(|e| LabError::io("write", &path, e))?;
-    save_json(&directory, "result.json", &result.to_json())?;
-    Ok(result)
+    save_json(directory, "result.json", &result.to_json())
 }
 
 /// Saves a file of a result.

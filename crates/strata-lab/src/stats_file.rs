@@ -108,6 +108,7 @@ mod tests {
             counts: Counts { bytes_read, ..Counts::default() },
             cycles: None,
             machine: Stats::default(),
+            members: Vec::new(),
         };
         // More launches than a group of rows holds.
         let kernels: Vec<_> = (0..=LAUNCHES_PER_GROUP as u64).map(|i| kernel("k", i)).collect();

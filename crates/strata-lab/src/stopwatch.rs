@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use strata_core::{Addr, Bytes};
 use strata_host::{
-    AllocFlags, Allocation, AllocationId, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport, ModuleId,
-    SymbolAddress,
+    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
+    ModuleId, SymbolAddress,
 };
 
 /// A duration on the wall, and on the CPU.
@@ -94,6 +94,10 @@ impl Engine for Stopwatch {
         let total = self.total.get();
         self.total.set(Times { wall: total.wall + took.wall, cpu: total.cpu + took.cpu });
         report
+    }
+
+    fn copies(&self) -> CopyReport {
+        self.engine.copies()
     }
 
     fn hear(&mut self, event: &HostEvent) {

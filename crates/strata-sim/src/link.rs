@@ -1,42 +1,134 @@
-//! Links: full duplex, a bandwidth, a latency, bytes added to each packet.
+//! A full-duplex link: to the host, to memory beyond the card, to a stack of memory.
+//!
+//! Each direction is a next-free time: what is sent first passes first. Data travels in packets of at most
+//! [`PACKET_BYTES`], each with a header; a transfer has arrived when its last byte has, one latency after that byte left.
+//!
+//! Invariants: the directions do not hinder each other; times are exact, because what a picosecond does not divide is
+//! carried over to the next transfer, so a busy link moves its bandwidth to the byte.
 
 use crate::config::LinkConfig;
 use crate::time::Picos;
+use strata_core::Bytes;
 
-/// Which way over a link, seen from the GPU.
+/// The most data of one packet: the usual maximum payload of PCI Express (its specification allows 128 B to 4 KiB). A
+/// choice for all links; lines of 128 B and their parts fit into one packet of any of them.
+pub const PACKET_BYTES: u64 = 256;
+
+const PICOS_PER_SECOND: u128 = 1_000_000_000_000;
+
+/// Which way data goes, as the GPU sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// To the GPU.
+    /// Towards the GPU.
     In,
-    /// From the GPU.
+    /// Away from it.
     Out,
 }
 
-/// A link: what comes first passes first, each way by itself.
+/// One direction.
+#[derive(Clone, Copy, Default, Debug)]
+struct Lane {
+    free: Picos,
+    /// The part of a picosecond beyond `free`, in units of one over the bytes per second.
+    fraction: u64,
+    /// Bytes sent, headers included.
+    carried: u64,
+}
+
+/// A link.
+///
+/// ```
+/// # use strata_core::Bytes;
+/// use strata_sim::config::LinkConfig;
+/// use strata_sim::link::{Direction, Link};
+/// use strata_sim::time::Picos;
+/// let mut link = Link::new(&LinkConfig { gb_per_s: 16.0, latency_ns: 100.0, header_bytes: 0 });
+/// // 128 bytes at 16 bytes per nanosecond, and the latency.
+/// assert_eq!(link.send(Direction::In, Picos(0), Bytes(128)), Picos(108_000));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Picoseconds of a byte, times 2^16.
-    per_byte: u64,
+    bytes_per_second: u64,
     latency: Picos,
-    header: u64,
-    free: [Picos; 2],
+    header_bytes: u64,
+    lanes: [Lane; 2],
 }
 
 impl Link {
-    /// A link at rest.
+    /// An idle link.
     pub fn new(config: &LinkConfig) -> Self {
         Self {
-            per_byte: (1000.0 / config.gb_per_s.max(1e-6) * 65536.0) as u64,
-            latency: Picos((config.latency_ns * 1000.0) as u64),
-            header: u64::from(config.header_bytes),
-            free: [Picos(0); 2],
+            bytes_per_second: ((config.gb_per_s * 1e9).round() as u64).max(1),
+            latency: Picos((config.latency_ns * 1e3).round() as u64),
+            header_bytes: u64::from(config.header_bytes),
+            lanes: [Lane::default(); 2],
         }
     }
 
-    /// Sends a packet that is ready at some time: when its last byte is there.
-    pub fn send(&mut self, direction: Direction, ready: Picos, bytes: u64) -> Picos {
-        let free = &mut self.free[direction as usize];
-        *free = ready.max(*free) + Picos((bytes + self.header) * self.per_byte >> 16);
-        *free + self.latency
+    /// Sends data that is ready at `ready`: when all of it has arrived.
+    pub fn send(&mut self, direction: Direction, ready: Picos, data: Bytes) -> Picos {
+        let bytes = data.0 + data.0.div_ceil(PACKET_BYTES) * self.header_bytes;
+        let lane = &mut self.lanes[direction as usize];
+        if ready > lane.free {
+            (lane.free, lane.fraction) = (ready, 0);
+        }
+        let rate = u128::from(self.bytes_per_second);
+        let time = u128::from(bytes) * PICOS_PER_SECOND + u128::from(lane.fraction);
+        lane.free += Picos((time / rate) as u64);
+        lane.fraction = (time % rate) as u64;
+        lane.carried += bytes;
+        lane.free + Picos(u64::from(lane.fraction > 0)) + self.latency
+    }
+
+    /// Bytes sent in a direction so far, headers included.
+    pub fn carried(&self, direction: Direction) -> Bytes {
+        Bytes(self.lanes[direction as usize].carried)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Direction::{In, Out};
+
+    fn link(gb_per_s: f64, latency_ns: f64, header_bytes: u32) -> Link {
+        Link::new(&LinkConfig { gb_per_s, latency_ns, header_bytes })
+    }
+
+    #[track_caller]
+    fn check(mut link: Link, sends: &[(Direction, u64, u64, u64)]) {
+        for &(direction, ready, bytes, arrival) in sends {
+            assert_eq!(link.send(direction, Picos(ready), Bytes(bytes)), Picos(arrival), "{bytes} B at {ready}");
+        }
+    }
+
+    #[test]
+    fn a_transfer_takes_its_bytes_and_the_latency() {
+        check(link(16.0, 700.0, 0), &[(In, 1000, 64, 705_000)]);
+        check(link(16.0, 0.0, 0), &[(In, 50, 0, 50)]);
+    }
+
+    #[test]
+    fn every_packet_has_a_header() {
+        // 32 B at 1 byte per nanosecond are 32 ns; each packet of up to 256 B adds 8.
+        check(link(1.0, 0.0, 8), &[(Out, 0, 32, 40_000)]);
+        check(link(1.0, 0.0, 8), &[(Out, 0, 256, 264_000)]);
+        check(link(1.0, 0.0, 8), &[(Out, 0, 257, 273_000)]);
+    }
+
+    #[test]
+    fn directions_do_not_hinder_each_other() {
+        let sends = [(In, 0, 100, 110_000), (In, 0, 100, 210_000), (Out, 0, 100, 110_000), (In, 500_000, 1, 511_000)];
+        check(link(1.0, 10.0, 0), &sends);
+    }
+
+    #[test]
+    fn a_busy_link_moves_its_bandwidth_to_the_byte() {
+        // 15.75 GB/s: a byte takes 63.49 ps, a line of 128 B no whole number of them.
+        let mut link = link(15.75, 0.0, 0);
+        let last = (0..15_750_000).map(|_| link.send(In, Picos(0), Bytes(1))).last();
+        assert_eq!(last, Some(Picos(1_000_000_000)), "15.75 million bytes in a millisecond");
+        assert_eq!(link.carried(In), Bytes(15_750_000));
+        assert_eq!(link.carried(Out), Bytes(0));
     }
 }

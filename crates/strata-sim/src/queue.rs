@@ -46,6 +46,7 @@ pub struct EventQueue<E> {
     far: BinaryHeap<Reverse<Entry<E>>>,
     in_ring: usize,
     sequence: u32,
+    taken: u64,
     now: Picos,
 }
 
@@ -60,6 +61,7 @@ impl<E: Copy + Ord> Default for EventQueue<E> {
             far: BinaryHeap::new(),
             in_ring: 0,
             sequence: 0,
+            taken: 0,
             now: Picos(0),
         }
     }
@@ -69,6 +71,11 @@ impl<E: Copy + Ord> EventQueue<E> {
     /// The time of the event taken last.
     pub fn now(&self) -> Picos {
         self.now
+    }
+
+    /// Events taken so far.
+    pub fn taken(&self) -> u64 {
+        self.taken
     }
 
     /// True if nothing is left to happen.
@@ -117,6 +124,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         }
         let entry = self.open.pop()?;
         self.now = Picos(entry.time);
+        self.taken += 1;
         Some((self.now, entry.event))
     }
 

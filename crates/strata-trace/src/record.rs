@@ -78,9 +78,7 @@ impl<'a, S: GridSource, W: Write> Recorder<'a, S, W> {
             return Err(TraceError::Stream(format!("nothing runs in slot {number}")));
         };
         let moved = self.local.wrapping_mul(number as u64);
-        slot.warps[w]
-            .segment(&self.table, &mut slot.first, ops, batch, moved, stop)
-            .map_err(TraceError::Stream)?;
+        slot.warps[w].segment(&self.table, &mut slot.first, ops, batch, moved, stop).map_err(TraceError::Stream)?;
         slot.operations += ops.len() as u64;
         slot.memory_operations += ops.iter().filter(|op| op.addresses != WarpOp::NO_ADDRESSES).count() as u64;
         if stop == Stop::Ready && ops.last().is_some_and(|op| arrives(&self.table.infos[op.pc as usize])) {

@@ -6,7 +6,7 @@ use crate::fnv::Fnv1a64;
 use crate::monitor::Monitor;
 use crate::request::{Resolved, RunRequest};
 use crate::result::{HostTimes, KernelRun, RunResult};
-use crate::run::save_json;
+use crate::run::{save_json, save_result};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +37,8 @@ pub(crate) fn replay(
     save_json(&directory, "request.json", &resolved.to_json(request))?;
     monitor.expect_launches(file.launches() as u64);
     let machine = Machine::new(gpu).map_err(|e| HostError::Call { call: "device", reason: e.to_string() })?;
-    let (kernels, error) = Replayed { machine, monitor }.run(path, &mut file)?;
+    let mut replayed = Replayed { machine, monitor };
+    let (kernels, error) = replayed.run(path, &mut file)?;
     let mut result = RunResult {
         name: resolved.name,
         size: None,
@@ -47,11 +48,12 @@ pub(crate) fn replay(
         error,
         warnings: Vec::new(),
         kernels,
+        copies: engine::copies_of(&replayed.machine),
         findings: Vec::new(),
         host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: directory.clone() },
     };
     result.host.total_seconds = started.elapsed().as_secs_f64();
-    save_json(&directory, "result.json", &result.to_json())?;
+    save_result(&directory, &result)?;
     Ok(result)
 }
 

@@ -127,8 +127,7 @@ mod tests {
     use super::*;
     use crate::silicon::Silicon;
     use strata_core::Stats;
-    use strata_sim::stats::MachineStats;
-    use strata_sim::time::Clock;
+    use strata_sim::stats::{MachineStats, Reading, SliceStats};
 
     #[test]
     fn an_instance_runs_once_for_all_its_kernels() {
@@ -139,9 +138,14 @@ mod tests {
 
     #[test]
     fn every_column_has_its_counter() {
-        let counted_something = MachineStats { l1_accesses: 1, l2_reads: 1, ..MachineStats::default() };
+        let counted_something = Reading {
+            machine: MachineStats { l1_accesses: 1, ..MachineStats::default() },
+            slices: vec![SliceStats { reads: 1, ..SliceStats::default() }],
+            ..Reading::default()
+        };
+        let config = crate::gpus::gpu("titan-x-pascal", &[""; 0]).expect("a preset").config;
         let mut stats = Stats::default();
-        counted_something.export(crate::engine::MACHINE, Clock::from_khz(1), 1, &mut stats);
+        counted_something.export(crate::engine::MACHINE, &config, 1, &mut stats);
         let report = LaunchReport { cycles: Some(1), stats, ..LaunchReport::default() };
         let without: Vec<_> = Quantity::ALL.into_iter().filter(|&q| counted(q, &report).is_none()).collect();
         assert_eq!(without, []);

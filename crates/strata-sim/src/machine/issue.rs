@@ -11,8 +11,32 @@ use crate::stats::MachineStats;
 use crate::view::{Action, MicroOp, Registers, Unit, View};
 use strata_core::{AddressSet, GridSource, LaneMask, OpBatch, OpInfo, Space, Stop, WarpId};
 
-/// A register whose value is still on its way.
-const PENDING: u64 = u64::MAX;
+/// When a register is ready, as the scoreboard keeps it: twice the core cycle, and one more if memory brings its value, so
+/// that the latest of several also says what was waited for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Ready(u64);
+
+impl Ready {
+    /// The value is still on its way.
+    const PENDING: Self = Self(u64::MAX);
+
+    const fn at(cycle: u64) -> Self {
+        Self(cycle << 1)
+    }
+
+    const fn from_memory_at(cycle: u64) -> Self {
+        Self(cycle << 1 | 1)
+    }
+
+    const fn cycle(self) -> u64 {
+        self.0 >> 1
+    }
+
+    const fn is_from_memory(self) -> bool {
+        self.0 & 1 != 0
+    }
+}
+
 /// No cycle.
 const NEVER: u64 = u64::MAX;
 
@@ -34,10 +58,12 @@ pub(super) struct WarpState {
     issued: u64,
     /// What comes after the batch.
     stop: Stop,
-    /// When each register is ready, core cycles, by slot of the view.
-    pub(super) ready: Vec<u64>,
+    /// When each register is ready, by slot of the view.
+    ready: Vec<Ready>,
     /// The next operation issues no earlier than this.
     time: u64,
+    /// When it became resident.
+    started: u64,
     /// The slot of the register it waits for, or [`NONE`].
     blocked: u32,
     /// The barrier group that lets it go, once its members are known.
@@ -61,6 +87,7 @@ impl WarpState {
             stop: Stop::Ready,
             ready: Vec::new(),
             time: 0,
+            started: 0,
             blocked: NONE,
             group: NONE,
             at_barrier: false,
@@ -72,8 +99,8 @@ impl WarpState {
     fn restart(&mut self, cta: u64, sm: u32, scheduler: u32, at: u64) {
         let (mut batch, mut ready) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.ready));
         batch.clear();
-        ready.fill(0);
-        *self = Self { sm, cta, scheduler, batch, ready, time: at, ..Self::new() };
+        ready.fill(Ready::at(0));
+        *self = Self { sm, cta, scheduler, batch, ready, time: at, started: at, ..Self::new() };
     }
 
     /// The operations of the batch that an operation of its view stands for: one, or one per memory if a generic access
@@ -166,7 +193,9 @@ impl Machine {
 
     /// A warp has exited: its slot if it was the last of its CTA.
     pub(super) fn warp_left(&mut self, warp: u32, warps_per_cta: u32) -> Option<u32> {
-        self.warps[warp as usize].exited = true;
+        let w = &mut self.warps[warp as usize];
+        w.exited = true;
+        self.stats.resident += w.time - w.started;
         let slot = warp / warps_per_cta;
         let all = (slot * warps_per_cta..(slot + 1) * warps_per_cta).all(|w| self.warps[w as usize].exited);
         all.then_some(slot)
@@ -229,7 +258,7 @@ impl Machine {
             w.view = views.of(&self.config, source.instructions(), first.pc, last.pc + 1 - first.pc);
             let view = &views.views[w.view as usize];
             if w.ready.len() < view.scoreboard {
-                w.ready.resize(view.scoreboard, 0);
+                w.ready.resize(view.scoreboard, Ready::at(0));
             }
             if let Some(offload) = &mut self.offload {
                 offload.comes_to(first.pc, WarpId(index), &w.batch);
@@ -297,6 +326,7 @@ impl Machine {
                 let w = &mut self.warps[m as usize];
                 w.group = NONE;
                 w.at_barrier = false;
+                self.stats.stall_barrier += time - w.time;
                 w.time = time;
                 self.wake(m, time);
             }
@@ -312,6 +342,7 @@ impl Machine {
     /// The warp's memory instruction finds room in the queue of the load/store unit at `cycle`: until then it stalls.
     pub(super) fn stall_until(&mut self, index: u32, cycle: u64) {
         let w = &mut self.warps[index as usize];
+        self.stats.stall_queue += cycle.saturating_sub(w.time);
         w.time = w.time.max(cycle);
     }
 
@@ -319,7 +350,7 @@ impl Machine {
     pub(super) fn expect(&mut self, index: u32, registers: &[u16]) {
         let w = &mut self.warps[index as usize];
         for &r in registers {
-            w.ready[usize::from(r)] = PENDING;
+            w.ready[usize::from(r)] = Ready::PENDING;
         }
     }
 
@@ -328,7 +359,7 @@ impl Machine {
         let w = &mut self.warps[index as usize];
         let mut unblocked = false;
         for &r in registers {
-            w.ready[usize::from(r)] = cycle;
+            w.ready[usize::from(r)] = Ready::from_memory_at(cycle);
             unblocked |= w.blocked == u32::from(r);
         }
         if unblocked {
@@ -359,23 +390,24 @@ fn run_ahead(
     let scheduler = &mut sm.schedulers[w.scheduler as usize];
     scheduler.issue.forget(now);
     while let Some(op) = view.ops.get(w.next as usize) {
-        let mut at = w.time;
+        let mut ready = Ready::at(w.time);
         for &r in view.touched(op) {
-            at = at.max(w.ready[usize::from(r)]);
+            ready = ready.max(w.ready[usize::from(r)]);
         }
-        if at == PENDING {
-            let pending = view.touched(op).iter().find(|&&r| w.ready[usize::from(r)] == PENDING);
+        if ready == Ready::PENDING {
+            let pending = view.touched(op).iter().find(|&&r| w.ready[usize::from(r)] == Ready::PENDING);
             w.blocked = pending.map_or(NONE, |&r| u32::from(r));
             return Pause::Blocked;
         }
         if op.issues == 0 {
             // Folded into another instruction: its result is there when its operands are.
             for &r in view.targets(op) {
-                w.ready[usize::from(r)] = at;
+                w.ready[usize::from(r)] = ready;
             }
             w.next += 1;
             continue;
         }
+        let at = ready.cycle();
         if w.issued == NEVER {
             if at > now + RUN_AHEAD {
                 return Pause::Until(at);
@@ -390,10 +422,16 @@ fn run_ahead(
                 unit.forget(now);
             }
             while w.slots_taken < op.issues {
-                let from = if w.slots_taken == 0 { at } else { w.time.max(at) };
+                let from = w.time.max(at);
                 let Some(slot) = take_slot(&mut scheduler.issue, unit, from, interval) else {
                     return Pause::Until(now + RUN_AHEAD / 2);
                 };
+                if w.slots_taken == 0 && at > w.time {
+                    if ready.is_from_memory() {
+                        stats.stall_memory += ready.cycle() - w.time;
+                    }
+                }
+                stats.stall_unit += slot - from;
                 w.slots_taken += 1;
                 w.time = slot + 1;
             }
@@ -403,13 +441,18 @@ fn run_ahead(
         match op.action {
             Action::None => {
                 for &r in view.targets(op) {
-                    w.ready[usize::from(r)] = issued + u64::from(op.latency);
+                    w.ready[usize::from(r)] = Ready::at(issued + u64::from(op.latency));
                 }
                 if op.unit == Unit::Control {
+                    stats.stall_branch += u64::from(config.isa.branch_cycles);
                     w.time = issued + 1 + u64::from(config.isa.branch_cycles);
                 }
             }
-            Action::Barrier => w.time = issued + u64::from(op.latency),
+            Action::Barrier => {
+                let latency = u64::from(op.latency).max(1);
+                stats.stall_barrier += latency - 1;
+                w.time = issued + latency;
+            }
             Action::Shared => {
                 sm.shared.forget(now);
                 let accesses = w.executed(op);
@@ -426,7 +469,7 @@ fn run_ahead(
                 stats.shared_conflict_cycles += u64::from(cycles.saturating_sub(1));
                 let ready = start + u64::from(cycles.saturating_sub(1) + config.shared.latency);
                 for &r in view.targets(op) {
-                    w.ready[usize::from(r)] = ready;
+                    w.ready[usize::from(r)] = Ready::at(ready);
                 }
             }
             _ => {

@@ -8,6 +8,7 @@ use super::sm_memory::{Kind, Request};
 use super::{Event, Machine, NONE};
 use crate::cache::{Place, SectorMask, Tags};
 use crate::config::{GpuConfig, WritePolicy};
+use crate::stats::SliceStats;
 use crate::time::{Cycles, Picos};
 use std::collections::VecDeque;
 use strata_core::LineAddr;
@@ -24,9 +25,10 @@ pub(super) struct Slice {
     /// Requests that wait for room, in order, with the L2 cycle since when.
     pub(super) held: VecDeque<(u32, u64)>,
     /// Lines under way from memory.
-    outstanding: u32,
+    pub(super) outstanding: u32,
     /// Requests to memory that their channel has not accepted yet.
     pub(super) queued: u32,
+    pub(super) stats: SliceStats,
 }
 
 impl Slice {
@@ -41,6 +43,7 @@ impl Slice {
             held: VecDeque::new(),
             outstanding: 0,
             queued: 0,
+            stats: SliceStats::default(),
         }
     }
 
@@ -120,13 +123,14 @@ impl Machine {
 
     fn l2_write(&mut self, place: Place, request: u32, ready: u64) {
         let r = self.requests[request];
-        let line = self.slices[usize::from(r.home.slice)].tags.line_mut(place);
+        let s = &mut self.slices[usize::from(r.home.slice)];
+        let line = s.tags.line_mut(place);
         let count = u64::from(r.sectors.count());
         let hit = r.sectors.without(line.valid.or(line.dirty)).is_empty();
         // A sector that is written whole needs no data from memory; one that is written in part stays as it was.
         line.valid = line.valid.or(r.full.without(line.pending));
-        self.stats.l2_writes += count;
-        self.stats.l2_write_hits += if hit { count } else { 0 };
+        s.stats.writes += count;
+        s.stats.write_hits += if hit { count } else { 0 };
         match self.config.l2.write {
             WritePolicy::Back => line.dirty = line.dirty.or(r.sectors),
             WritePolicy::Through => self.write_back(r.line, r.sectors, ready),
@@ -150,7 +154,8 @@ impl Machine {
         if r.kind == Kind::Atomic {
             self.tell_written(&r);
         }
-        let line = self.slices[usize::from(slice)].tags.line_mut(place);
+        let s = &mut self.slices[usize::from(slice)];
+        let line = s.tags.line_mut(place);
         if let Some(buffers) = &mut self.victims {
             let lacking = r.sectors.without(line.valid.or(line.pending));
             if !lacking.is_empty() {
@@ -160,8 +165,8 @@ impl Machine {
             }
         }
         let missing = r.sectors.without(line.valid);
-        self.stats.l2_reads += u64::from(r.sectors.count());
-        self.stats.l2_read_hits += u64::from(r.sectors.and(line.valid).count());
+        s.stats.reads += u64::from(r.sectors.count());
+        s.stats.read_hits += u64::from(r.sectors.and(line.valid).count());
         if r.kind == Kind::Atomic && self.config.l2.write == WritePolicy::Back {
             line.dirty = line.dirty.or(r.sectors);
         }
@@ -171,12 +176,14 @@ impl Machine {
         }
         let wanted = if self.config.l2.sectored { missing } else { SectorMask::ALL.without(line.valid) };
         let to_fetch = wanted.without(line.pending);
+        s.stats.read_awaited += u64::from(missing.and(line.pending).count());
+        s.stats.fetches += u64::from(to_fetch.count());
+        s.stats.fetched_along += u64::from(to_fetch.without(missing).count());
         line.pending = line.pending.or(to_fetch);
-        let s = &mut self.slices[usize::from(slice)];
         self.requests[request].next = s.waiters[place.index() as usize];
         s.waiters[place.index() as usize] = request;
         if to_fetch.is_empty() {
-            self.stats.l2_merges += 1;
+            s.stats.merges += 1;
         } else {
             s.outstanding += 1;
             let miss = self.misses.add(Miss { slice, place: place.index(), sectors: to_fetch });
@@ -202,24 +209,26 @@ impl Machine {
 
     /// A store or a reduction has taken effect at L2 cycle `ready`.
     fn store_done(&mut self, ready: u64) {
+        self.stats.stores += 1;
         self.stores_out -= 1;
         self.last_store = self.last_store.max(self.config.clock.l2.edge(Cycles(ready)));
     }
 
     /// Writes back what is dirty in a line that stays.
     fn clean(&mut self, slice: u16, place: Place, ready: u64) {
-        let tags = &mut self.slices[usize::from(slice)].tags;
-        let dirty = std::mem::take(&mut tags.line_mut(place).dirty);
+        let s = &mut self.slices[usize::from(slice)];
+        let dirty = std::mem::take(&mut s.tags.line_mut(place).dirty);
         if !dirty.is_empty() {
-            let line = tags.address(place);
-            self.stats.l2_eager_write_backs += u64::from(dirty.count());
+            let line = s.tags.address(place);
+            s.stats.eager_write_backs += u64::from(dirty.count());
             self.write_back(line, dirty, ready);
         }
     }
 
     pub(super) fn write_back(&mut self, line: LineAddr, dirty: SectorMask, ready: u64) {
-        self.stats.l2_write_backs += u64::from(dirty.count());
-        self.put(self.interleave.home(line), line, dirty, ready);
+        let home = self.interleave.home(line);
+        self.slices[usize::from(home.slice)].stats.write_backs += u64::from(dirty.count());
+        self.put(home, line, dirty, ready);
     }
 
     /// Memory has delivered sectors of a line.
@@ -228,6 +237,7 @@ impl Machine {
         self.misses.remove(miss);
         let s = &mut self.slices[usize::from(slice)];
         s.outstanding -= 1;
+        s.stats.fills += u64::from(sectors.count());
         let line = s.tags.line_mut(Place::at(place));
         line.valid = line.valid.or(sectors);
         line.pending = line.pending.without(sectors);

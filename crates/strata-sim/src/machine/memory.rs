@@ -36,6 +36,11 @@ impl ChannelPort {
             next: Picos::NEVER,
         })
     }
+
+    /// Requests that it has not served.
+    pub(super) fn waiting(&self) -> usize {
+        self.coming.len() + self.channel.waiting(false) as usize + self.channel.waiting(true) as usize
+    }
 }
 
 /// What the end of a DRAM access is for: an event, or nothing ([`NONE`]).

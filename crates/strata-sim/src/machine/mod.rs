@@ -16,7 +16,11 @@
 //! | `memory.rs` | DRAM channels and the way to them |
 //! | `plan.rs` | plans of memory sides, tables, units |
 //! | `offload.rs` | the offload mechanism |
+//! | `copies.rs` | copies between host and device |
+//! | `conserve.rs` | checks that nothing was lost |
 
+mod conserve;
+mod copies;
 mod crossbar;
 mod home;
 mod issue;
@@ -32,12 +36,15 @@ pub use plan::{TableCounts, Traffic};
 use crate::cache::Tags;
 use crate::calendar::Calendar;
 use crate::config::GpuConfig;
+use crate::link::Link;
 use crate::queue::EventQueue;
 use crate::seam::{Line, Place, Victim};
 use crate::slab::Slab;
-use crate::stats::MachineStats;
+use crate::stats::{MachineStats, Reading};
 use crate::time::{Cycles, Picos};
 use crate::view::UNITS;
+pub use conserve::{Imbalance, Imbalances};
+pub use copies::CopyStats;
 use crossbar::Port;
 use home::Interleave;
 use issue::{BarrierGroup, Views, WarpState};
@@ -156,13 +163,15 @@ pub struct Machine {
     offload: Option<Box<Offloader>>,
     /// Launches so far.
     launches: u32,
+    host_link: Link,
+    copies: CopyStats,
     requests: Slab<Request>,
     loads: Slab<LoadOp>,
     misses: Slab<Miss>,
     warps: Vec<WarpState>,
     groups: Slab<BarrierGroup>,
     stats: MachineStats,
-    /// When the last launch ended.
+    /// When the last launch or copy ended.
     now: Picos,
     /// Stores and reductions on their way to L2, and when the last of those before took effect.
     stores_out: u32,
@@ -183,6 +192,9 @@ pub enum MachineError {
     /// Nothing is left to happen, yet warps have not ended.
     #[error("the machine hangs: {0}")]
     Hang(String),
+    /// The simulator lost or invented something; see `conserve`.
+    #[error("the simulator lost count, which is a fault of its own, please report it: {0}")]
+    Conservation(#[from] Imbalances),
     /// The DRAM of the configuration is impossible.
     #[error(transparent)]
     Dram(#[from] crate::dram::DramError),
@@ -225,6 +237,8 @@ impl Machine {
             pager: None,
             offload: None,
             launches: 0,
+            host_link: Link::new(&config.host_link),
+            copies: CopyStats::default(),
             queue: EventQueue::default(),
             requests: Slab::default(),
             loads: Slab::default(),
@@ -249,21 +263,12 @@ impl Machine {
     }
 
     /// What was counted so far.
-    pub fn stats(&self) -> &MachineStats {
-        &self.stats
-    }
-
-    /// A host-to-device copy of so many lines, after the program's memory has changed; `memory` reads that.
-    pub fn copy_in(&mut self, first: LineAddr, lines: u64, mut memory: impl FnMut(LineAddr, &mut Line)) {
-        for line in (first.0..first.0 + lines).map(LineAddr) {
-            self.line_from_host(line);
-            if let Some(sides) = &mut self.sides {
-                let mut data = [0; strata_core::LINE_BYTES as usize];
-                memory(line, &mut data);
-                sides.host_wrote(self.interleave.home(line), line, &data);
-            }
+    pub fn reading(&self) -> Reading {
+        Reading {
+            machine: MachineStats { events: self.queue.taken(), ..self.stats },
+            slices: self.slices.iter().map(|slice| slice.stats).collect(),
+            channels: self.channels.iter().map(|port| *port.channel.stats()).collect(),
         }
-        self.settle(&mut memory);
     }
 
     /// Gives every L2 slice a victim buffer.
@@ -376,10 +381,12 @@ impl Machine {
                 }
             }
         }
+        self.stats.places += u64::from(sms) * u64::from(self.config.sm.warps) * (end - begin);
         let end = end.max(self.core_cycle(self.last_store)) + u64::from(self.config.launch.after);
         self.now = self.core_time(end);
-        self.settle(&mut |line, data| source.read_line(line, data));
+        self.come_to_rest(&mut |line, data| source.read_line(line, data));
         self.refuse_offload()?;
+        self.check_conservation()?;
         Ok(KernelTime {
             cycles: end - start,
             ctas_per_sm: per_sm,
@@ -406,7 +413,7 @@ impl Machine {
     }
 
     /// What memory still has to do is done before anything else begins.
-    fn settle(&mut self, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+    fn come_to_rest(&mut self, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         loop {
             if self.sides.as_ref().is_some_and(|sides| !sides.deferred.is_empty()) {
                 self.begin_plans(&mut *memory);
@@ -443,9 +450,10 @@ impl Machine {
         }
     }
 
-    /// After a failed program: nothing is under way any more.
+    /// After a failed program: its warps are gone, and what they had under way ends.
     fn give_up(&mut self) {
-        while self.queue.pop().is_some() {}
+        self.come_to_rest(&mut |_, _| ());
+        self.groups = Slab::default();
     }
 
     /// Who is under way when nothing happens any more: for the message.

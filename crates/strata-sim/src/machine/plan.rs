@@ -358,7 +358,7 @@ impl Machine {
                 sides.count(why, dir, true, u64::from(bytes));
                 let direction = if dir == Dir::Read { Direction::In } else { Direction::Out };
                 let t = self.config.clock.l2.edge(Cycles(now));
-                let arrival = sides.links[usize::from(link.0)].send(direction, t, u64::from(bytes));
+                let arrival = sides.links[usize::from(link.0)].send(direction, t, Bytes(u64::from(bytes)));
                 self.queue.push(arrival, tag);
             }
             Move::Unit { unit, latency, interval } => {

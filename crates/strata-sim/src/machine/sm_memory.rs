@@ -389,6 +389,7 @@ impl Machine {
 
     fn leave_sm(&mut self, request: u32, ready: u64) {
         let r = &self.requests[request];
+        self.stats.sent += 1;
         self.stats.wait_mshr += ready - r.since;
         let data = if r.kind == Kind::Read { 0 } else { 32 * r.sectors.count() };
         let arrival = self.to_slice(r.sm, self.core_time(ready), data);

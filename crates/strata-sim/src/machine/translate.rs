@@ -7,12 +7,12 @@ use super::sm_memory::LineOp;
 use super::{Event, Machine};
 use crate::cache::Tags;
 use crate::config::GpuConfig;
-use crate::link::{Direction, Link};
+use crate::link::Direction;
 use crate::seam::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, Token, Walk};
 use crate::slab::Slab;
 use crate::time::Picos;
 use rustc_hash::FxHashMap;
-use strata_core::{LINE_BYTES, LineAddr};
+use strata_core::{Bytes, LINE_BYTES, LineAddr, SECTOR_BYTES};
 
 /// Ways of a set; a choice: enough that a fully associative TLB would hardly miss less.
 const WAYS: u32 = 8;
@@ -79,7 +79,6 @@ pub(super) struct Pager {
     walking: Slab<LineOp>,
     /// Accesses that wait for a fault.
     waiting: FxHashMap<FaultId, Vec<LineOp>>,
-    host_link: Link,
     actions: Actions,
 }
 
@@ -91,7 +90,6 @@ impl Machine {
             mechanism,
             walking: Slab::default(),
             waiting: FxHashMap::default(),
-            host_link: Link::new(&self.config.host_link),
             actions: Actions::new(),
         }));
     }
@@ -169,9 +167,9 @@ impl Machine {
                 self.go(op, cycle);
             }
             Walk::Remote => {
-                let bytes = u64::from(op.request.sectors.count()) * strata_core::SECTOR_BYTES;
+                let bytes = Bytes(u64::from(op.request.sectors.count()) * SECTOR_BYTES);
                 let direction = if op.is_write() { Direction::Out } else { Direction::In };
-                let arrival = pager.host_link.send(direction, t, bytes);
+                let arrival = self.host_link.send(direction, t, bytes);
                 self.remote(op, arrival);
             }
             Walk::Wait(fault) => pager.waiting.entry(fault).or_default().push(op),
@@ -197,7 +195,7 @@ impl Machine {
                 Action::Timer { at, token } => self.queue.push(at, Event::new(Event::WAKE, token.0)),
                 Action::Transfer { to_device, bytes, token } => {
                     let direction = if to_device { Direction::In } else { Direction::Out };
-                    let arrival = pager.host_link.send(direction, t, bytes);
+                    let arrival = self.host_link.send(direction, t, Bytes(bytes));
                     self.queue.push(arrival, Event::new(Event::WAKE, token.0));
                 }
                 Action::Resume(fault) => {

@@ -1,8 +1,6 @@
 //! Random launches: a source that plays a script, and a driver that pulls warps in random order.
 
-use strata_core::{
-    Access, Dim3, GridSource, LANES, OpBatch, OpClass, OpInfo, Space, Stop, WarpId, WarpOp, WarpSource,
-};
+use strata_core::{Access, Dim3, GridSource, LANES, OpBatch, OpClass, OpInfo, Space, Stop, WarpId, WarpOp, WarpSource};
 
 /// `SplitMix64`, Steele, Lea and Flood.
 pub(crate) struct Random(pub(crate) u64);

@@ -1,0 +1,80 @@
+//! Copies between host and device: how long they take on the host link, and what they leave in L2.
+//!
+//! A copy begins when everything before it has ended, and everything behind it waits for it, as with `cudaMemcpy`. DRAM
+//! takes the data as fast as the link brings it, and what is copied out is not looked up in L2: a link is an order of
+//! magnitude slower than either.
+
+use super::Machine;
+use crate::energy::{Activity, Energy};
+use crate::image::ZEROS;
+use crate::link::Direction;
+use crate::seam::Line;
+use crate::time::Picos;
+use strata_core::stats::{Stats, Unit};
+use strata_core::{Addr, Bytes, LineAddr};
+
+/// What copies did so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CopyStats {
+    /// Core cycles from the beginning of each copy to its end, latency included.
+    pub cycles: u64,
+    /// Bytes copied to the device.
+    pub bytes_in: Bytes,
+    /// Bytes copied from the device.
+    pub bytes_out: Bytes,
+}
+
+impl Machine {
+    /// A copy from host to device, after the program's memory has changed; `memory` reads that.
+    pub fn copy_in(&mut self, start: Addr, size: Bytes, mut memory: impl FnMut(LineAddr, &mut Line)) {
+        if size.0 == 0 {
+            return;
+        }
+        let (first, last) = (start.line(), start.offset(size.0 - 1).line());
+        for line in (first.0..=last.0).map(LineAddr) {
+            self.line_from_host(line);
+            if let Some(sides) = &mut self.sides {
+                let mut data = ZEROS;
+                memory(line, &mut data);
+                sides.host_wrote(self.interleave.home(line), line, &data);
+            }
+        }
+        self.come_to_rest(&mut memory);
+        self.copies.bytes_in.0 += size.0;
+        self.over_host_link(Direction::In, size);
+    }
+
+    /// A copy from device to host.
+    pub fn copy_out(&mut self, size: Bytes) {
+        if size.0 == 0 {
+            return;
+        }
+        self.copies.bytes_out.0 += size.0;
+        self.over_host_link(Direction::Out, size);
+    }
+
+    fn over_host_link(&mut self, direction: Direction, size: Bytes) {
+        let start = self.core_cycle(self.now);
+        self.now = self.host_link.send(direction, self.core_time(start), size);
+        self.copies.cycles += self.core_cycle(self.now) - start;
+    }
+
+    /// What copies did so far.
+    pub fn copies(&self) -> CopyStats {
+        self.copies
+    }
+
+    /// Adds what copies did so far to a tree, below `prefix`: counts, and the energy of the link.
+    pub fn export_copies(&self, prefix: &str, stats: &mut Stats) {
+        let copies = &self.copies;
+        let what = "core cycles of copies between host and device";
+        stats.count(format!("{prefix}.copy.cycles"), copies.cycles, Unit::Cycles, what);
+        let what = "bytes copied from host to device";
+        stats.count(format!("{prefix}.copy.bytes_in"), copies.bytes_in.0, Unit::Bytes, what);
+        let what = "bytes copied from device to host";
+        stats.count(format!("{prefix}.copy.bytes_out"), copies.bytes_out.0, Unit::Bytes, what);
+        let carried = self.host_link.carried(Direction::In).0 + self.host_link.carried(Direction::Out).0;
+        let activity = Activity { link: Bytes(carried), time: Picos(0), ..Activity::default() };
+        Energy::of(&activity, &self.config.energy).export(prefix, stats);
+    }
+}
