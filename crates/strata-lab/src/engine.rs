@@ -16,6 +16,9 @@ use strata_workloads::Module;
 /// Where the machine's statistics stand in the tree.
 pub const MACHINE: &str = "gpu";
 
+/// Where the explanation of waiting stands in the tree.
+pub const EXPLAIN: &str = "explain";
+
 /// How an engine runs.
 #[derive(Clone)]
 pub struct EngineOptions {
@@ -23,6 +26,10 @@ pub struct EngineOptions {
     pub threads: usize,
     /// Look for reads of uninitialised shared and local memory.
     pub check: bool,
+    /// Timed runs: check that every load would get the right data.
+    pub check_data: bool,
+    /// Timed runs: count what requests wait for, and which allocations they are about.
+    pub explain: bool,
     /// Stop a launch that executes more than so many warp instructions.
     pub max_instructions: Option<u64>,
     /// To be told how far a launch is now and then ([`Monitor::set_running`]), what the program prints
@@ -39,6 +46,8 @@ impl EngineOptions {
         Self {
             threads: 1,
             check: false,
+            check_data: false,
+            explain: false,
             max_instructions: None,
             monitor: Arc::default(),
             registers: assembled_registers(modules),
@@ -58,7 +67,13 @@ pub fn functional(options: EngineOptions) -> Result<Box<dyn Engine>, HostError> 
 
 /// The emulator on a machine with time.
 pub fn timed(options: EngineOptions, gpu: GpuConfig) -> Result<Box<dyn Engine>, HostError> {
-    let machine = Machine::new(gpu).map_err(|e| HostError::Call { call: "device", reason: e.to_string() })?;
+    let mut machine = Machine::new(gpu).map_err(|e| HostError::Call { call: "device", reason: e.to_string() })?;
+    if options.check_data {
+        machine.check_data();
+    }
+    if options.explain {
+        machine.explain();
+    }
     Ok(Box::new(Emulated::new(options, Some(machine))?))
 }
 
@@ -132,7 +147,9 @@ impl Engine for Emulated {
     }
 
     fn read(&self, start: Addr, data: &mut [u8]) -> Result<(), HostError> {
-        self.memory.read(start, data).map_err(|e| call("copy from device", &e))
+        self.memory.read(start, data).map_err(|e| call("copy from device", &e))?;
+        let Some(machine) = &self.machine else { return Ok(()) };
+        machine.copy_out(start, Bytes(data.len() as u64)).map_err(|e| HostError::Program(e.to_string()))
     }
 
     fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
@@ -162,12 +179,14 @@ impl Engine for Emulated {
             program.drive(kernel, &config, memory, self.launches, output, |e| {
                 let registers = registers.unwrap_or_else(|| e.registers());
                 let needs = KernelNeeds { threads, registers, shared: e.shared_bytes() };
-                let before = machine.stats().clone();
+                let (before, checked) = (machine.stats().clone(), machine.checked());
                 match machine.run_kernel(e, &needs) {
                     Ok(time) => {
                         let mut stats = Stats::default();
                         let core = machine.config().clock.core;
                         machine.stats().delta(&before).export(MACHINE, core, time.cycles, &mut stats);
+                        machine.export_checked(checked, MACHINE, &mut stats);
+                        machine.export_explanation(EXPLAIN, &mut stats);
                         Ok(LaunchReport { counts: e.counts(), cycles: Some(time.cycles), stats })
                     }
                     Err(error) => {
@@ -203,9 +222,13 @@ impl Engine for Emulated {
     }
 
     fn hear(&mut self, event: &HostEvent) {
-        if let (Some(machine), HostEvent::CopyIn { start, size }) = (&mut self.machine, event) {
-            let (first, last) = (start.line(), start.offset(size.0.max(1) - 1).line());
-            machine.copy_in(first, last.0 + 1 - first.0);
+        let Some(machine) = &mut self.machine else { return };
+        match event {
+            HostEvent::Alloc(allocation) => machine.allocated(allocation.start, allocation.size, &allocation.name),
+            HostEvent::CopyIn { start, size } => machine.copy_in(*start, *size),
+            HostEvent::Memset { start, size } => machine.memset(*start, *size),
+            HostEvent::LaunchBegin { kernel, .. } => machine.launches(kernel),
+            _ => {}
         }
     }
 }

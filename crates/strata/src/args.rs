@@ -69,6 +69,12 @@ pub(crate) struct Run {
     /// Time the program on this machine (see `strata gpus`), or on the one of a `.toml` file
     #[arg(long, value_name = "NAME")]
     pub(crate) gpu: Option<String>,
+    /// Check that every load would get the right data on that machine (slower)
+    #[arg(long)]
+    pub(crate) check_data: bool,
+    /// Say what memory requests waited for on that machine, and about which allocations
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Change a parameter of that machine; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,

@@ -3,14 +3,15 @@
 //! A slice takes requests in the order in which they come. One that needs memory and finds its queue or its MSHRs full waits,
 //! and all behind it wait with it: that is how a slow memory is felt by the SMs.
 
+use super::check::lines_of;
 use super::crossbar::Port;
 use super::sm_memory::Kind;
 use super::{Event, Machine, NONE};
-use crate::cache::{Place, SectorMask, Tags};
+use crate::cache::{Line, Place, SectorMask, Tags};
 use crate::config::{GpuConfig, WritePolicy};
 use crate::time::{Cycles, Picos};
 use std::collections::VecDeque;
-use strata_core::{LINE_BYTES, LineAddr};
+use strata_core::{Addr, Bytes, LINE_BYTES, LineAddr};
 
 /// An L2 slice.
 pub(super) struct Slice {
@@ -24,7 +25,7 @@ pub(super) struct Slice {
     /// Requests that wait for room, in order, with the L2 cycle since when.
     pub(super) held: VecDeque<(u32, u64)>,
     /// Lines under way from memory.
-    outstanding: u32,
+    pub(super) outstanding: u32,
     /// Requests to memory that their channel has not accepted yet.
     pub(super) queued: u32,
 }
@@ -110,6 +111,7 @@ impl Machine {
         if let Some(old) = aged {
             self.clean(slice, old, ready);
         }
+        self.watch_l2(request, *self.slices[slice as usize].tags.line(place), ready);
         match r.kind {
             Kind::Write => self.l2_write(slice, place, request, ready),
             Kind::Read | Kind::Atomic => self.l2_read(slice, place, request, ready),
@@ -127,8 +129,9 @@ impl Machine {
         let start = s.free.max(now * 16);
         s.free = start + service;
         self.stats.wait_slice += (start - now * 16) / 16;
-        let extra = if kind == Kind::Atomic { l2.atomic_cycles } else { 0 };
-        start / 16 + u64::from(l2.latency + extra)
+        let latency = l2.latency + if kind == Kind::Atomic { l2.atomic_cycles } else { 0 };
+        self.watch_slice(kind, (start - now * 16) / 16, latency);
+        start / 16 + u64::from(latency)
     }
 
     fn l2_write(&mut self, slice: u32, place: Place, request: u32, ready: u64) {
@@ -179,6 +182,7 @@ impl Machine {
     /// Sends the answer to a request, if somebody waits for one.
     fn reply(&mut self, slice: u32, request: u32, ready: u64) {
         let r = self.requests[request];
+        self.watch_served(slice, request, ready);
         if r.kind == Kind::Atomic && self.config.l2.write == WritePolicy::Through {
             self.write_back(slice, r.line, r.sectors, ready);
         }
@@ -189,6 +193,7 @@ impl Machine {
         }
         let ready = self.config.clock.l2.edge(Cycles(ready));
         let arrival = self.to_sm(slice, r.sm, ready, 32 * r.sectors.count());
+        self.watch_reply(r.kind, arrival - ready);
         self.queue.push(arrival, Event::new(Event::REPLY, request));
     }
 
@@ -224,6 +229,8 @@ impl Machine {
         line.valid = line.valid.or(sectors);
         line.pending = line.pending.without(sectors);
         let valid = line.valid;
+        self.watch_fill(miss, slice, Place::at(place), sectors);
+        let s = &mut self.slices[slice as usize];
         let ready = self.config.clock.l2.next(t).0;
         let mut waiter = std::mem::replace(&mut s.waiters[place as usize], NONE);
         while waiter != NONE {
@@ -245,34 +252,46 @@ impl Machine {
         let now = self.config.clock.l2.next(t).0;
         while let Some(&(request, since)) = self.slices[slice as usize].held.front() {
             let at = now.max(since);
+            // The request may be gone when it has been served.
+            let kind = self.requests[request].kind;
             if !self.l2_access(slice, request, at) {
                 return;
             }
             self.stats.wait_memory_queue += at - since;
+            self.watch_room(kind, at - since);
             self.slices[slice as usize].held.pop_front();
         }
     }
 
-    /// A host-to-device copy: its lines are in L2 afterwards, clean, if the card does that.
-    pub(super) fn fill_from_host(&mut self, first: LineAddr, lines: u64) {
-        for k in 0..lines {
-            let line = LineAddr(first.0 + k);
+    /// The host writes bytes: memory has them at once, and L2 where it has the line or, with `allocate`, makes room for it.
+    /// What has to leave for that is written to memory while the copy runs, in no time of its own.
+    pub(super) fn fill_from_host(&mut self, start: Addr, size: Bytes, allocate: bool) {
+        for (line, touched, whole) in lines_of(start, size) {
             let (slice, local) = self.slice_of(line);
             let s = &mut self.slices[slice as usize];
             let set = s.set_of(local);
-            let found = s.tags.find(set, line);
-            let place = if self.config.l2.copies_fill {
-                found.or_else(|| s.tags.insert(set, line).map(|(p, _)| p))
-            } else {
-                found
-            };
-            if let Some(p) = place {
-                let l = s.tags.line_mut(p);
-                l.valid = SectorMask::ALL;
-                l.dirty = SectorMask::NONE;
-            }
+            let found = s.tags.find(set, line).map(|p| (p, None));
+            let room = if allocate { found.or_else(|| s.tags.insert(set, line)) } else { found };
             s.tags.take_crossed();
+            let before = room.map(|(p, victim)| {
+                let l = s.tags.line_mut(p);
+                let before = *l;
+                l.valid = l.valid.or(touched);
+                l.dirty = l.dirty.without(whole);
+                (before, victim)
+            });
+            if let Some(victim) = before.and_then(|(_, victim)| victim) {
+                self.watch_host_eviction(&victim);
+            }
+            self.watch_host_write(line, touched, whole, before.map(|(line, _)| line));
         }
+    }
+
+    /// The slice of a line and its state there, without using it; an absent line holds nothing.
+    pub(super) fn l2_state(&self, line: LineAddr) -> (u32, Line) {
+        let (slice, local) = self.slice_of(line);
+        let s = &self.slices[slice as usize];
+        (slice, s.tags.peek(s.set_of(local), line).copied().unwrap_or_default())
     }
 }
 

@@ -13,12 +13,12 @@ pub(super) struct ChannelPort {
     pub(super) channel: Channel,
     map: AddressMap,
     /// Requests on their way to it or waiting for room, by the time they arrive.
-    coming: VecDeque<Coming>,
+    pub(super) coming: VecDeque<Coming>,
     /// When its next event is, so that it has one at a time.
     next: Picos,
 }
 
-struct Coming {
+pub(super) struct Coming {
     time: Picos,
     slice: u32,
     request: DramRequest,
@@ -42,12 +42,14 @@ impl Machine {
     /// Asks memory for sectors of a line; `ready` is the L2 cycle at which the request leaves L2.
     pub(super) fn fetch(&mut self, slice: u32, line: LineAddr, sectors: SectorMask, miss: u32, ready: u64) {
         self.stats.dram_reads += u64::from(sectors.count());
+        self.watch_fetch(miss, line, sectors);
         self.dram(slice, line, sectors, false, miss, ready);
     }
 
     /// Writes sectors of a line to memory.
     pub(super) fn put(&mut self, slice: u32, line: LineAddr, sectors: SectorMask, ready: u64) {
         self.stats.dram_writes += u64::from(sectors.count());
+        self.watch_put(line, sectors);
         self.dram(slice, line, sectors, true, WRITE_TAG, ready);
     }
 

@@ -13,13 +13,27 @@
 //! | `crossbar.rs` | ports between SMs and slices |
 //! | `l2.rs` | L2 slices |
 //! | `memory.rs` | DRAM channels and the way to them |
+//! | `watch.rs` | where the machine tells those who watch it: |
+//! | `check/` | would every load get the right data? |
+//! | `explain.rs` | what requests waited for, and about which allocations |
+//! | `names.rs` | what the program calls its memory and its kernels |
+//! | `hang.rs` | who waits when nothing happens any more |
 
+mod check;
 mod crossbar;
+mod explain;
+mod hang;
 mod issue;
 mod l2;
 mod memory;
+mod names;
 mod sm_memory;
+#[cfg(test)]
+mod testing;
 mod translate;
+mod watch;
+
+pub use check::Counts as CheckCounts;
 
 use crate::cache::Tags;
 use crate::calendar::Calendar;
@@ -29,12 +43,15 @@ use crate::slab::Slab;
 use crate::stats::MachineStats;
 use crate::time::{Cycles, Picos};
 use crate::view::UNITS;
+use check::{Checker, Step};
 use crossbar::Port;
+use explain::Explanation;
 use issue::{BarrierGroup, Views, WarpState};
 use l2::{Miss, Slice};
 use memory::ChannelPort;
+use names::Names;
 use sm_memory::{LoadOp, LoadStoreUnit, Request};
-use strata_core::{GridSource, LineAddr};
+use strata_core::{Addr, Bytes, GridSource};
 use translate::Tlbs;
 
 /// What happens: a kind in the upper bits, whom it happens to in the lower.
@@ -139,6 +156,10 @@ pub struct Machine {
     /// Stores and reductions on their way to L2, and when the last of those before took effect.
     stores_out: u32,
     last_store: Picos,
+    /// Those who watch, if anybody asked for them.
+    checker: Option<Box<Checker>>,
+    explanation: Option<Box<Explanation>>,
+    names: Names,
     /// Scratch, kept for its memory.
     lines: Vec<crate::coalesce::LineRequest>,
     opened: Vec<strata_core::WarpId>,
@@ -154,6 +175,9 @@ pub enum MachineError {
     /// Nothing is left to happen, yet warps have not ended.
     #[error("the machine hangs: {0}")]
     Hang(String),
+    /// With [`Machine::check_data`]: a load would get old data. The text names the load, the address and what was missed.
+    #[error("the machine lost data: {0}")]
+    Data(String),
     /// The DRAM of the configuration is impossible.
     #[error(transparent)]
     Dram(#[from] crate::dram::DramError),
@@ -197,6 +221,9 @@ impl Machine {
             now: Picos(0),
             stores_out: 0,
             last_store: Picos(0),
+            checker: None,
+            explanation: None,
+            names: Names::default(),
             lines: Vec::new(),
             opened: Vec::new(),
             done: Vec::new(),
@@ -214,9 +241,24 @@ impl Machine {
         &self.stats
     }
 
-    /// A host-to-device copy of so many lines.
-    pub fn copy_in(&mut self, first: LineAddr, lines: u64) {
-        self.fill_from_host(first, lines);
+    /// A host-to-device copy.
+    pub fn copy_in(&mut self, start: Addr, size: Bytes) {
+        self.fill_from_host(start, size, self.config.l2.copies_fill);
+    }
+
+    /// The host sets memory: L2 is kept right, and nothing comes to be there.
+    pub fn memset(&mut self, start: Addr, size: Bytes) {
+        self.fill_from_host(start, size, false);
+    }
+
+    /// The program got memory that it calls `name`.
+    pub fn allocated(&mut self, start: Addr, size: Bytes, name: &str) {
+        self.names.allocated(start, size, name);
+    }
+
+    /// The next kernel is called `name`.
+    pub fn launches(&mut self, name: &str) {
+        self.names.launched(name);
     }
 
     /// Simulated time so far.
@@ -268,6 +310,7 @@ impl Machine {
         let start = self.config.clock.core.next(self.now).0;
         let begin = start + u64::from(self.config.launch.before);
         self.prepare(per_sm, needs);
+        self.check_begins(source.instructions());
         let sms = self.sms.len() as u32;
         let slots = (u64::from(per_sm) * u64::from(sms)).min(source.ctas()) as u32;
         let warps_per_cta = source.warps_per_cta();
@@ -286,15 +329,16 @@ impl Machine {
         // A kernel has ended when its last warp has and its stores are where everybody sees them.
         while live > 0 || self.stores_out > 0 {
             let Some((t, event)) = self.queue.pop() else {
-                return Err(MachineError::Hang(self.who_waits()));
+                return Err(MachineError::Hang(self.who_waits(warps_per_cta)));
             };
             if event.kind() != Event::WARP {
                 self.memory_event(t, event);
+                self.data_fault()?;
                 continue;
             }
             let (index, cycle) = (event.index(), self.core_cycle(t));
             match self.run_warp(source, &mut views, index, cycle) {
-                issue::Outcome::Parked => {}
+                issue::Outcome::Parked => self.data_fault()?,
                 issue::Outcome::Failed => {
                     self.give_up();
                     return Err(MachineError::Program);
@@ -321,6 +365,7 @@ impl Machine {
             self.memory_event(t, event);
             self.now = self.now.max(t);
         }
+        self.check_ends()?;
         Ok(KernelTime {
             cycles: end - start,
             ctas_per_sm: per_sm,
@@ -332,6 +377,7 @@ impl Machine {
     fn prepare(&mut self, per_sm: u32, needs: &KernelNeeds) {
         let (l1, shared) = (&self.config.l1, &self.config.shared);
         let taken = u64::from(per_sm) * needs.shared.next_multiple_of(shared.granularity.0.max(1));
+        let flushes = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Step::L1Flush));
         for sm in &mut self.sms {
             sm.schedulers.fill(Scheduler::default());
             sm.shared.clear();
@@ -340,7 +386,7 @@ impl Machine {
                 // What shared memory takes of the common array is missing from L1.
                 let left = u64::from(l1.ways) * l1.size.0.saturating_sub(taken) / l1.size.0;
                 sm.l1.limit_ways(left as u32);
-            } else if l1.flush_at_launch {
+            } else if l1.flush_at_launch && flushes {
                 sm.l1.clear();
             }
         }
@@ -361,16 +407,6 @@ impl Machine {
     /// After a failed program: nothing is under way any more.
     fn give_up(&mut self) {
         while self.queue.pop().is_some() {}
-    }
-
-    /// Who is under way when nothing happens any more: for the message.
-    fn who_waits(&self) -> String {
-        format!(
-            "{} line requests, {} loads and {} L2 misses are under way, and no event is left",
-            self.requests.len(),
-            self.loads.len(),
-            self.misses.len()
-        )
     }
 }
 

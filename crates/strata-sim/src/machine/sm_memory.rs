@@ -2,7 +2,7 @@
 
 use super::issue::is_shared;
 use super::{Event, Machine, NONE};
-use crate::cache::{Place, SectorMask};
+use crate::cache::{Line, Place, SectorMask};
 use crate::coalesce::{LineRequest, bank_conflicts, coalesce};
 use crate::time::Picos;
 use crate::view::{Action, MicroOp, View};
@@ -29,7 +29,7 @@ pub(super) struct Request {
     /// The load that waits for it, or [`NONE`].
     pub(super) load: u32,
     /// Where it fills in L1, or [`NONE`].
-    place: u32,
+    pub(super) place: u32,
     /// Next in a list of requests that wait for the same thing.
     pub(super) next: u32,
     /// When it was ready to leave the SM, core cycles; since when it waits.
@@ -82,6 +82,7 @@ impl Machine {
             self.deliver(warp, targets, at + 1);
             return;
         }
+        self.watch_issue(warp, op, at);
         let mut lines = std::mem::take(&mut self.lines);
         lines.clear();
         let batch = &self.warps[warp as usize].batch;
@@ -110,7 +111,7 @@ impl Machine {
             _ if lines.is_empty() => self.deliver(warp, targets, known),
             (Space::Const | Space::Param, _) => self.constant_access(warp, targets, &lines, at),
             (_, Action::Atomic) => self.atomic(warp, targets, &lines, at),
-            _ if stores => self.store(warp, &lines, at),
+            _ if stores => self.store(warp, &lines, at, self.config.l1.global_loads || space == Space::Local),
             _ => {
                 let cached = (self.config.l1.global_loads || space == Space::Local || op.read_only) && !op.bypass_l1;
                 self.load(warp, targets, &lines, at, known, cached);
@@ -201,11 +202,15 @@ impl Machine {
         let unit = &mut self.sms[sm as usize];
         let set = Self::l1_set(unit.l1.sets(), request.line);
         let place = unit.l1.find(set, request.line);
-        let (valid, pending) = place.map_or_else(Default::default, |p| {
-            let line = unit.l1.line(p);
-            (line.valid, line.pending)
-        });
+        let Line { valid, pending, overtaken, .. } = place.map(|p| *unit.l1.line(p)).unwrap_or_default();
         let wanted = request.sectors;
+        if !wanted.and(overtaken).is_empty() {
+            // What is on its way is too old: the request goes out without a place.
+            self.stats.l1_misses += 1;
+            self.send(sm, request, Kind::Read, load, NONE, taken);
+            return;
+        }
+        self.watch_l1_hit(sm, place, request.line, wanted.and(valid));
         if wanted.without(valid).is_empty() {
             self.stats.l1_hits += 1;
             self.part_arrived(load, taken + u64::from(self.config.l1.latency));
@@ -220,6 +225,7 @@ impl Machine {
             return;
         }
         self.stats.l1_misses += 1;
+        let unit = &mut self.sms[sm as usize];
         let room = place.or_else(|| unit.l1.insert(set, request.line).map(|(p, _)| p));
         let missing = LineRequest { sectors: wanted.without(valid.or(pending)), ..*request };
         let Some(p) = room else {
@@ -251,18 +257,20 @@ impl Machine {
             since,
         });
         self.sms[sm as usize].waiters[place.index() as usize] = waiter;
+        self.watch_waiter(waiter);
     }
 
-    fn store(&mut self, warp: u32, lines: &[LineRequest], at: u64) {
+    /// `cached`: L1 may hold what is stored.
+    fn store(&mut self, warp: u32, lines: &[LineRequest], at: u64, cached: bool) {
         let sm = self.warps[warp as usize].sm;
         let taken = self.through_lsu(sm, at, lines);
         for (request, &taken) in lines.iter().zip(&taken) {
             let translated = self.translate(sm, request.line, taken);
             self.stats.l1_writes += 1;
-            if self.config.l1.global_loads {
+            self.send(sm, request, Kind::Write, NONE, NONE, translated);
+            if cached {
                 self.write_l1(sm, request);
             }
-            self.send(sm, request, Kind::Write, NONE, NONE, translated);
         }
     }
 
@@ -277,7 +285,9 @@ impl Machine {
         }
         if let Some(p) = place {
             let line = l1.line_mut(p);
+            let before = *line;
             line.valid = line.valid.or(request.full.without(line.pending));
+            self.watch_l1_write(sm, p, request, before);
         }
     }
 
@@ -304,7 +314,9 @@ impl Machine {
         let l1 = &mut self.sms[sm as usize].l1;
         let set = Self::l1_set(l1.sets(), line);
         if let Some(p) = l1.find(set, line) {
-            l1.line_mut(p).valid = SectorMask::NONE;
+            let line = l1.line_mut(p);
+            line.valid = SectorMask::NONE;
+            line.overtaken = line.pending;
         }
     }
 
@@ -324,6 +336,7 @@ impl Machine {
         };
         let awaited = request.is_awaited();
         let request = self.requests.add(request);
+        self.watch_sent(request, at);
         let unit = &mut self.sms[sm as usize];
         if awaited && unit.outstanding >= self.config.l1.mshrs {
             unit.held.push_back(request);
@@ -335,10 +348,12 @@ impl Machine {
     }
 
     fn leave_sm(&mut self, request: u32, ready: u64) {
-        let r = &self.requests[request];
+        let r = self.requests[request];
         self.stats.wait_mshr += ready - r.since;
         let data = if r.kind == Kind::Read { 0 } else { 32 * r.sectors.count() };
-        let arrival = self.to_slice(r.sm, self.core_time(ready), data);
+        let leaves = self.core_time(ready);
+        let arrival = self.to_slice(r.sm, leaves, data);
+        self.watch_leave(r.kind, ready - r.since, arrival - leaves);
         self.queue.push(arrival, Event::new(Event::L2, request));
     }
 
@@ -350,6 +365,7 @@ impl Machine {
         self.sms[r.sm as usize].outstanding -= 1;
         self.stats.reply_latency += cycle - r.since;
         self.stats.replies += 1;
+        self.watch_answer(request, &r);
         if r.place != NONE {
             self.fill_l1(&r, cycle);
         }
@@ -367,15 +383,17 @@ impl Machine {
         let sm = &mut self.sms[r.sm as usize];
         let place = Place::at(r.place);
         let line = sm.l1.line_mut(place);
-        line.valid = line.valid.or(r.sectors);
+        line.valid = line.valid.or(r.sectors.without(line.overtaken));
         line.pending = line.pending.without(r.sectors);
-        let valid = line.valid;
-        // Those whose sectors are all here now go on; the others stay.
+        line.overtaken = line.overtaken.without(r.sectors);
+        let pending = line.pending;
+        // Those whose sectors have all come go on; the others stay.
         let mut waiter = std::mem::replace(&mut sm.waiters[r.place as usize], NONE);
         while waiter != NONE {
             let w = self.requests[waiter];
-            if w.sectors.without(valid).is_empty() {
+            if w.sectors.and(pending).is_empty() {
                 self.requests.remove(waiter);
+                self.watch_waiter_served(waiter, &w);
                 self.part_arrived(w.load, cycle);
             } else {
                 let sm = &mut self.sms[r.sm as usize];
