@@ -249,8 +249,9 @@ impl Checker {
         for s in members(r.sectors) {
             let Sector { arrived, l2, .. } = &mut sectors[s];
             if r.kind == Kind::Write && r.full.0 >> s & 1 != 0 {
+                // It overwrites what arrived before it, whatever issued first.
                 arrived.add_whole(numbers[s]);
-                l2.add_whole(numbers[s]);
+                l2.join(arrived);
             } else {
                 arrived.add(numbers[s]);
                 l2.add(numbers[s]);
