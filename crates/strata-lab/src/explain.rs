@@ -169,7 +169,7 @@ impl Explanation {
         if found > 0 {
             let parts: Vec<_> =
                 ROWS.iter().zip(self.rows).map(|((_, text), n)| format!("{} {text}", cell(n, found))).collect();
-            out.push_str(&format!("requests to DRAM: {}\n", parts.join(", ")));
+            out.extend(["requests to DRAM: ", &parts.join(", "), "\n"]);
         }
         let headings = [
             ("allocation", Align::Left),
@@ -196,7 +196,7 @@ impl Explanation {
         out.push_str(&columns(&headings, &rows));
         let more = self.allocations.len().saturating_sub(MOST_ALLOCATIONS);
         if more > 0 {
-            out.push_str(&format!("and {more} more\n"));
+            out.extend(["and ", &grouped(more as u64), " more\n"]);
         }
         out
     }

@@ -48,6 +48,7 @@ Exit status: 0 passed, 1 the program failed or its result is wrong, 2 bad usage 
 /// Run a workload or a launch file and check its result
 #[derive(Args)]
 #[command(after_help = RUN_EXAMPLES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Run {
     /// Workload (see `strata workloads`) or launch file (`.toml`)
     pub(crate) what: String,
