@@ -17,6 +17,9 @@ use strata_workloads::Module;
 /// Where the machine's statistics stand in the tree.
 pub const MACHINE: &str = "gpu";
 
+/// Where the explanation of waiting stands in the tree.
+pub const EXPLAIN: &str = "explain";
+
 /// How an engine runs.
 #[derive(Clone)]
 pub struct EngineOptions {
@@ -24,6 +27,10 @@ pub struct EngineOptions {
     pub threads: usize,
     /// Look for reads of uninitialised shared and local memory.
     pub check: bool,
+    /// Timed runs: check that every load would get the right data.
+    pub check_data: bool,
+    /// Timed runs: count what requests wait for, and which allocations they are about.
+    pub explain: bool,
     /// Stop a launch that executes more than so many warp instructions.
     pub max_instructions: Option<u64>,
     /// To be told how far a launch is now and then ([`Monitor::set_running`]), what the program prints
@@ -40,6 +47,8 @@ impl EngineOptions {
         Self {
             threads: 1,
             check: false,
+            check_data: false,
+            explain: false,
             max_instructions: None,
             monitor: Arc::default(),
             registers: assembled_registers(modules),
@@ -59,8 +68,20 @@ pub fn functional(options: EngineOptions) -> Result<Box<dyn Engine>, HostError> 
 
 /// The emulator on a machine with time.
 pub fn timed(options: EngineOptions, gpu: GpuConfig) -> Result<Box<dyn Engine>, HostError> {
-    let machine = Machine::new(gpu).map_err(|e| HostError::Call { call: "device", reason: e.to_string() })?;
+    let machine = machine(&options, gpu)?;
     Ok(Box::new(Emulated::new(options, Mode::Timed(Box::new(machine)))?))
+}
+
+/// A machine at rest, watched as the options say.
+pub(crate) fn machine(options: &EngineOptions, gpu: GpuConfig) -> Result<Machine, HostError> {
+    let mut machine = Machine::new(gpu).map_err(|e| HostError::Call { call: "device", reason: e.to_string() })?;
+    if options.check_data {
+        machine.check_data();
+    }
+    if options.explain {
+        machine.explain();
+    }
+    Ok(machine)
 }
 
 /// The emulator alone, every launch recorded.
@@ -75,11 +96,13 @@ pub(crate) fn run_timed<S: GridSource>(
     needs: &KernelNeeds,
     counts: impl FnOnce(&S) -> Counts,
 ) -> Result<LaunchReport, MachineError> {
-    let before = machine.reading();
+    let (before, checked) = (machine.reading(), machine.checked());
     let time = machine.run_kernel(source, needs)?;
     let counted = machine.reading().delta(&before);
     let mut stats = Stats::default();
     counted.export(MACHINE, machine.config(), time.cycles, &mut stats);
+    machine.export_checked(checked, MACHINE, &mut stats);
+    machine.export_explanation(EXPLAIN, &mut stats);
     let members = counted.members(MACHINE);
     Ok(LaunchReport { counts: counts(source), cycles: Some(time.cycles), stats, members })
 }
@@ -93,6 +116,9 @@ pub(crate) fn tell(
     match event {
         HostEvent::CopyIn { start, size } => machine.copy_in(*start, *size, memory),
         HostEvent::CopyOut { size, .. } => machine.copy_out(*size),
+        HostEvent::Alloc(allocation) => machine.allocated(allocation.start, allocation.size, &allocation.name),
+        HostEvent::Memset { start, size } => machine.memset(*start, *size, memory),
+        HostEvent::LaunchBegin { kernel, .. } => machine.launches(kernel),
         _ => {}
     }
 }
@@ -184,7 +210,9 @@ impl Engine for Emulated {
     }
 
     fn read(&self, start: Addr, data: &mut [u8]) -> Result<(), HostError> {
-        self.memory.read(start, data).map_err(|e| call("copy from device", &e))
+        self.memory.read(start, data).map_err(|e| call("copy from device", &e))?;
+        let Mode::Timed(machine) = &self.mode else { return Ok(()) };
+        machine.check_copy_out(start, Bytes(data.len() as u64)).map_err(|e| HostError::Program(e.to_string()))
     }
 
     fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {

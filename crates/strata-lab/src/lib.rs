@@ -6,6 +6,7 @@
 //! * [`gpus`]: the machines a program can be timed on;
 //! * [`engine`]: the engines that can stand behind a device;
 //! * [`trace`]: recorded programs;
+//! * [`explain`]: what the requests of a timed run waited for;
 //! * [`silicon`]: what real GPUs measured;
 //! * [`validate`]: the machine beside them;
 //! * [`bench`]: how fast programs are simulated.
@@ -26,6 +27,7 @@ pub mod diagnostics;
 pub mod element;
 pub mod engine;
 mod error;
+pub mod explain;
 pub mod fnv;
 pub mod gpus;
 pub mod launch_file;

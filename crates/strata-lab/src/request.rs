@@ -79,6 +79,10 @@ pub struct RunRequest {
     pub threads: usize,
     /// Look for reads of uninitialised shared and local memory.
     pub check: bool,
+    /// Check that every load of a timed run would get the right data.
+    pub check_data: bool,
+    /// Say what the requests of a timed run waited for.
+    pub explain: bool,
     /// Stop a launch that executes more than so many warp instructions.
     pub max_instructions: Option<u64>,
     /// The machine to time the program on, a preset or a file; `None` runs it without time.
@@ -98,6 +102,8 @@ impl RunRequest {
             seed: None,
             threads: 1,
             check: false,
+            check_data: false,
+            explain: false,
             max_instructions: None,
             gpu: None,
             set: Vec::new(),
@@ -138,6 +144,8 @@ impl Resolved {
             "seed": self.seed,
             "threads": request.threads,
             "check": request.check,
+            "check_data": request.check_data,
+            "explain": request.explain,
             "max_instructions": request.max_instructions,
             "gpu": request.gpu,
             "set": request.set,
@@ -168,6 +176,8 @@ mod tests {
             Resolved { size: Some("small"), ..resolved.clone() }.directory(&request),
             Resolved { inputs: vec![("a".into(), Fnv1a64::of(b"a"))], ..resolved.clone() }.directory(&request),
             resolved.directory(&RunRequest { check: true, ..request.clone() }),
+            resolved.directory(&RunRequest { check_data: true, ..request.clone() }),
+            resolved.directory(&RunRequest { explain: true, ..request.clone() }),
             resolved.directory(&RunRequest { max_instructions: Some(1), ..request.clone() }),
         ];
         for other in others {

@@ -1,5 +1,6 @@
 //! What a run gave: one value that the table, the JSON and later readers are made of.
 
+use crate::explain::Explanation;
 use crate::launch_file::Finding;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -166,6 +167,11 @@ impl RunResult {
         stats
     }
 
+    /// What requests waited for, if the run was asked to explain itself.
+    pub fn explanation(&self) -> Option<Explanation> {
+        Explanation::of(&self.stats())
+    }
+
     /// Thread instructions per core cycle, if the engine has a clock.
     pub fn ipc(&self) -> Option<f64> {
         ipc(&self.counts(), self.cycles())
@@ -214,6 +220,7 @@ impl RunResult {
             "ipc": self.ipc(),
             "kernels": kernels,
             "after": self.findings,
+            "explain": self.explanation().map(|e| e.to_json()),
             "stats": stats,
             "host": {
                 "seconds": self.host.seconds,

@@ -23,6 +23,11 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
         None if request.set.is_empty() => None,
         None => return Err(LabError::Request("`--set` changes a machine: name one with `--gpu`".into())),
     };
+    for (asked, option) in [(request.check_data, "--check-data"), (request.explain, "--explain")] {
+        if asked && gpu.is_none() {
+            return Err(LabError::Request(format!("`{option}` is about a machine: name one with `--gpu`")));
+        }
+    }
     if gpu.is_some() && request.threads > 1 {
         return Err(LabError::Request("a timed run uses one host thread: leave `--threads` out".into()));
     }
@@ -42,6 +47,8 @@ pub(crate) fn options(request: &RunRequest, monitor: &Arc<Monitor>) -> EngineOpt
     EngineOptions {
         threads: request.threads,
         check: request.check,
+        check_data: request.check_data,
+        explain: request.explain,
         max_instructions: request.max_instructions,
         monitor: Arc::clone(monitor),
         registers: known_registers(&request.what),

@@ -179,6 +179,12 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
     if result.cycles().is_some() {
         writeln!(out, "\n{}", timing(&groups, &result.stats()))?;
     }
+    if let Some(explanation) = result.explanation() {
+        writeln!(out, "{}", explanation.table())?;
+    }
+    if let Some(checked) = checked_data(&result.stats()) {
+        writeln!(out, "{checked}")?;
+    }
     writeln!(
         out,
         "{} thread instructions in {:.2} s: {} per second",
@@ -186,6 +192,17 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
         result.host.seconds,
         short(result.thread_instructions_per_second()),
     )
+}
+
+/// What `--check-data` says of a run without errors.
+fn checked_data(stats: &Stats) -> Option<String> {
+    let count = |name: &str| stats.number(&format!("gpu.check.{name}")).map(|n| grouped(n as u64));
+    Some(format!(
+        "data: {} sectors given to loads are right; {} stale by a race of the program, {} before a write of another SM",
+        count("sectors")?,
+        count("races")?,
+        count("overtaken")?
+    ))
 }
 
 /// What the machine says of each kernel, and of all together if there are several.

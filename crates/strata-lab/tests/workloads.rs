@@ -11,6 +11,8 @@ fn passes(name: &str, size: Size) {
     let options = EngineOptions {
         threads: 1,
         check: false,
+        check_data: false,
+        explain: false,
         max_instructions: None,
         monitor: Arc::new(Monitor::default()),
         registers: BTreeMap::new(),

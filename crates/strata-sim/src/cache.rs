@@ -54,6 +54,8 @@ pub struct Line {
     pub dirty: SectorMask,
     /// Sectors that are on their way.
     pub pending: SectorMask,
+    /// Sectors of those whose data has been overtaken by a change: who waits for it may have it, nobody else.
+    pub overtaken: SectorMask,
 }
 
 /// What had to leave to make room.

@@ -25,4 +25,4 @@ pub mod stats;
 pub mod time;
 pub mod view;
 
-pub use machine::{KernelNeeds, KernelTime, Machine, MachineError};
+pub use machine::{CheckCounts, KernelNeeds, KernelTime, Machine, MachineError};

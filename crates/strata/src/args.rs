@@ -51,6 +51,7 @@ Exit status: 0 passed, 1 the program failed or its result is wrong, 2 bad usage 
 /// Run a workload or a launch file and check its result, or replay a trace
 #[derive(Args)]
 #[command(after_help = RUN_EXAMPLES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Run {
     /// Workload (see `strata workloads`), launch file (`.toml`) or trace (`.strata-trace`)
     pub(crate) what: String,
@@ -72,6 +73,12 @@ pub(crate) struct Run {
     /// Time the program on this machine (see `strata gpus`), or on the one of a `.toml` file
     #[arg(long, value_name = "NAME")]
     pub(crate) gpu: Option<String>,
+    /// Check that every load would get the right data on that machine (slower)
+    #[arg(long)]
+    pub(crate) check_data: bool,
+    /// Say what memory requests waited for on that machine, and about which allocations
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Change a parameter of that machine; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,

@@ -6,12 +6,12 @@ use crate::fnv::Fnv1a64;
 use crate::monitor::Monitor;
 use crate::request::{Resolved, RunRequest};
 use crate::result::{HostTimes, KernelRun, RunResult};
-use crate::run::{save_json, save_result};
+use crate::run::{options, save_json, save_result};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use strata_host::{AllocFlags, Allocation, AllocationId, HostError, HostEvent, Launch, ModuleId};
+use strata_host::{AllocFlags, Allocation, AllocationId, HostEvent, Launch, ModuleId};
 use strata_sim::config::GpuConfig;
 use strata_sim::{KernelNeeds, Machine};
 use strata_trace::{Event, Replay, Step, TraceFile};
@@ -36,7 +36,7 @@ pub(crate) fn replay(
     let directory = resolved.directory(request);
     save_json(&directory, "request.json", &resolved.to_json(request))?;
     monitor.expect_launches(file.launches() as u64);
-    let machine = Machine::new(gpu).map_err(|e| HostError::Call { call: "device", reason: e.to_string() })?;
+    let machine = engine::machine(&options(request, monitor), gpu)?;
     let mut replayed = Replayed { machine, monitor };
     let (kernels, error) = replayed.run(path, &mut file)?;
     let mut result = RunResult {

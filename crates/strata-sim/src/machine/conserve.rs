@@ -57,6 +57,8 @@ impl Machine {
             ("line requests under way", self.requests.len()),
             ("loads that wait for data", self.loads.len()),
             ("L2 misses under way", self.misses.len()),
+            ("accesses that wait for pages", self.waiting_for_pages()),
+            ("plans of memory sides under way", self.plans_under_way()),
             ("barriers that warps wait at", self.groups.len()),
             ("stores on their way to L2", self.stores_out as usize),
             ("MSHRs in use", sms.iter().map(|sm| sm.outstanding as usize).sum()),

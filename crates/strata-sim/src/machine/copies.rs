@@ -5,6 +5,7 @@
 //! magnitude slower than either.
 
 use super::Machine;
+use super::check::lines_of;
 use crate::energy::{Activity, Energy};
 use crate::image::ZEROS;
 use crate::link::Direction;
@@ -30,18 +31,26 @@ impl Machine {
         if size.0 == 0 {
             return;
         }
-        let (first, last) = (start.line(), start.offset(size.0 - 1).line());
-        for line in (first.0..=last.0).map(LineAddr) {
-            self.line_from_host(line);
+        self.host_writes(start, size, self.config.l2.copies_fill, &mut memory);
+        self.copies.bytes_in.0 += size.0;
+        self.over_host_link(Direction::In, size);
+    }
+
+    /// The host sets memory: L2 is kept right, and nothing comes to be there.
+    pub fn memset(&mut self, start: Addr, size: Bytes, mut memory: impl FnMut(LineAddr, &mut Line)) {
+        self.host_writes(start, size, false, &mut memory);
+    }
+
+    fn host_writes(&mut self, start: Addr, size: Bytes, fill: bool, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+        for (line, touched, whole) in lines_of(start, size) {
+            self.line_from_host(line, touched, whole, fill);
             if let Some(sides) = &mut self.sides {
                 let mut data = ZEROS;
                 memory(line, &mut data);
                 sides.host_wrote(self.interleave.home(line), line, &data);
             }
         }
-        self.come_to_rest(&mut memory);
-        self.copies.bytes_in.0 += size.0;
-        self.over_host_link(Direction::In, size);
+        self.come_to_rest(memory);
     }
 
     /// A copy from device to host.

@@ -69,7 +69,7 @@ pub(super) struct WarpState {
     /// The barrier group that lets it go, once its members are known.
     group: u32,
     /// It has issued its barrier and waits.
-    at_barrier: bool,
+    pub(super) at_barrier: bool,
     pub(super) exited: bool,
 }
 
@@ -101,6 +101,11 @@ impl WarpState {
         batch.clear();
         ready.fill(Ready::at(0));
         *self = Self { sm, cta, scheduler, batch, ready, time: at, started: at, ..Self::new() };
+    }
+
+    /// True if it waits for a register.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked != NONE
     }
 
     /// The operations of the batch that an operation of its view stands for: one, or one per memory if a generic access

@@ -6,7 +6,7 @@
 use super::crossbar::Port;
 use super::sm_memory::{Kind, Request};
 use super::{Event, Machine, NONE};
-use crate::cache::{Place, SectorMask, Tags};
+use crate::cache::{Line, Place, SectorMask, Tags};
 use crate::config::{GpuConfig, WritePolicy};
 use crate::stats::SliceStats;
 use crate::time::{Cycles, Picos};
@@ -100,6 +100,7 @@ impl Machine {
         if let Some(old) = aged {
             self.clean(slice, old, ready);
         }
+        self.watch_l2(request, *self.slices[usize::from(slice)].tags.line(place), ready);
         match r.kind {
             Kind::Write => self.l2_write(place, request, ready),
             Kind::Read | Kind::Atomic => self.l2_read(place, request, ready),
@@ -117,8 +118,9 @@ impl Machine {
         let start = s.free.max(now * 16);
         s.free = start + service;
         self.stats.wait_slice += (start - now * 16) / 16;
-        let extra = if kind == Kind::Atomic { l2.atomic_cycles } else { 0 };
-        start / 16 + u64::from(l2.latency + extra)
+        let latency = l2.latency + if kind == Kind::Atomic { l2.atomic_cycles } else { 0 };
+        self.watch_slice(kind, (start - now * 16) / 16, latency);
+        start / 16 + u64::from(latency)
     }
 
     fn l2_write(&mut self, place: Place, request: u32, ready: u64) {
@@ -194,6 +196,7 @@ impl Machine {
     /// Sends the answer to a request, if somebody waits for one.
     fn reply(&mut self, request: u32, ready: u64) {
         let r = self.requests[request];
+        self.watch_served(request, ready);
         if r.kind == Kind::Atomic && self.config.l2.write == WritePolicy::Through {
             self.write_back(r.line, r.sectors, ready);
         }
@@ -204,6 +207,7 @@ impl Machine {
         }
         let ready = self.config.clock.l2.edge(Cycles(ready));
         let arrival = self.to_sm(r.home.slice, r.sm, ready, 32 * r.sectors.count());
+        self.watch_reply(r.kind, arrival - ready);
         self.queue.push(arrival, Event::new(Event::REPLY, request));
     }
 
@@ -242,6 +246,8 @@ impl Machine {
         line.valid = line.valid.or(sectors);
         line.pending = line.pending.without(sectors);
         let valid = line.valid;
+        self.watch_fill(miss, slice, Place::at(place), sectors);
+        let s = &mut self.slices[slice as usize];
         let ready = self.config.clock.l2.next(t).0;
         let mut waiter = std::mem::replace(&mut s.waiters[place as usize], NONE);
         while waiter != NONE {
@@ -263,34 +269,48 @@ impl Machine {
         let now = self.config.clock.l2.next(t).0;
         while let Some(&(request, since)) = self.slices[usize::from(slice)].held.front() {
             let at = now.max(since);
+            // The request may be gone when it has been served.
+            let kind = self.requests[request].kind;
             if !self.l2_access(request, at) {
                 return;
             }
             self.stats.wait_memory_queue += at - since;
+            self.watch_room(kind, at - since);
             self.slices[usize::from(slice)].held.pop_front();
         }
     }
 
-    /// A host-to-device copy of one line: it is in L2 afterwards, clean, if the card does that, and memory has it too.
-    pub(super) fn line_from_host(&mut self, line: LineAddr) {
+    /// The host writes sectors of a line, some of them whole: memory has them at once, and L2 where it has the line or, with
+    /// `allocate`, makes room for it.
+    pub(super) fn line_from_host(&mut self, line: LineAddr, touched: SectorMask, whole: SectorMask, allocate: bool) {
         let home = self.interleave.home(line);
         let s = &mut self.slices[usize::from(home.slice)];
-        let mut place = s.tags.find(home.set, line);
-        let mut victim = None;
-        if place.is_none() && self.config.l2.copies_fill {
-            (place, victim) = s.tags.insert(home.set, line).map_or((None, None), |(p, v)| (Some(p), v));
-        }
-        if let Some(p) = place {
-            let l = s.tags.line_mut(p);
-            (l.valid, l.dirty) = (SectorMask::ALL, SectorMask::NONE);
-        }
+        let found = s.tags.find(home.set, line).map(|p| (p, None));
+        let room = if allocate { found.or_else(|| s.tags.insert(home.set, line)) } else { found };
         let aged = s.tags.take_crossed();
+        let before = room.map(|(p, _)| {
+            let l = s.tags.line_mut(p);
+            let before = *l;
+            l.valid = l.valid.or(touched);
+            l.dirty = l.dirty.without(whole);
+            before
+        });
         let now = self.config.clock.l2.next(self.now).0;
-        if let Some(v) = victim.filter(|v| !v.dirty.is_empty()) {
-            self.write_back(v.line, v.dirty, now);
+        if let Some((_, Some(victim))) = room
+            && !victim.dirty.is_empty()
+        {
+            self.write_back(victim.line, victim.dirty, now);
         }
+        self.watch_host_write(line, touched, whole, before);
         if let Some(old) = aged {
             self.clean(home.slice, old, now);
         }
+    }
+
+    /// The slice of a line and its state there, without using it; an absent line holds nothing.
+    pub(super) fn l2_state(&self, line: LineAddr) -> (u16, Line) {
+        let home = self.interleave.home(line);
+        let tags = &self.slices[usize::from(home.slice)].tags;
+        (home.slice, tags.peek(home.set, line).copied().unwrap_or_default())
     }
 }

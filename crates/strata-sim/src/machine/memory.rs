@@ -49,6 +49,7 @@ pub(super) type DramTag = u32;
 impl Machine {
     /// Asks memory for sectors of a line; `ready` is the L2 cycle at which the request leaves L2.
     pub(super) fn fetch(&mut self, home: Home, line: LineAddr, sectors: SectorMask, miss: u32, ready: u64) {
+        self.watch_fetch(miss, line, sectors);
         if self.sides.is_some() {
             self.defer_fill(home, line, sectors, miss, ready);
         } else {
@@ -59,6 +60,7 @@ impl Machine {
 
     /// Writes sectors of a line to memory.
     pub(super) fn put(&mut self, home: Home, line: LineAddr, sectors: SectorMask, ready: u64) {
+        self.watch_put(line, sectors);
         if self.sides.is_some() {
             self.defer_write_back(home, line, sectors, ready);
         } else {

@@ -18,19 +18,34 @@
 //! | `offload.rs` | the offload mechanism |
 //! | `copies.rs` | copies between host and device |
 //! | `conserve.rs` | checks that nothing was lost |
+//! | `watch.rs` | where the machine tells those who watch it: |
+//! | `check/` | would every load get the right data? |
+//! | `explain.rs` | what requests waited for, and about which allocations |
+//! | `names.rs` | what the program calls its memory and its kernels |
+//! | `hang.rs` | who waits when nothing happens any more |
 
+mod check;
 mod conserve;
 mod copies;
 mod crossbar;
+mod explain;
+mod hang;
 mod home;
 mod issue;
 mod l2;
 mod memory;
+mod names;
 mod offload;
 mod plan;
 mod sm_memory;
+#[cfg(test)]
+mod testing;
 mod translate;
+mod watch;
 
+pub use check::Counts as CheckCounts;
+pub use conserve::{Imbalance, Imbalances};
+pub use copies::CopyStats;
 pub use plan::{TableCounts, Traffic};
 
 use crate::cache::Tags;
@@ -43,17 +58,18 @@ use crate::slab::Slab;
 use crate::stats::{MachineStats, Reading};
 use crate::time::{Cycles, Picos};
 use crate::view::UNITS;
-pub use conserve::{Imbalance, Imbalances};
-pub use copies::CopyStats;
+use check::{Checker, Step};
 use crossbar::Port;
+use explain::Explanation;
 use home::Interleave;
 use issue::{BarrierGroup, Views, WarpState};
 use l2::{Miss, Slice};
 use memory::ChannelPort;
+use names::Names;
 use offload::Offloader;
 use plan::MemorySides;
 use sm_memory::{LoadOp, LoadStoreUnit, Request};
-use strata_core::{GridSource, LineAddr};
+use strata_core::{Addr, Bytes, GridSource, LineAddr};
 use translate::{Pager, Tlbs};
 
 /// What happens: a kind in the upper bits, whom it happens to in the lower.
@@ -162,7 +178,7 @@ pub struct Machine {
     pager: Option<Box<Pager>>,
     offload: Option<Box<Offloader>>,
     /// Launches so far.
-    launches: u32,
+    launched: u32,
     host_link: Link,
     copies: CopyStats,
     requests: Slab<Request>,
@@ -176,6 +192,10 @@ pub struct Machine {
     /// Stores and reductions on their way to L2, and when the last of those before took effect.
     stores_out: u32,
     last_store: Picos,
+    /// Those who watch, if anybody asked for them.
+    checker: Option<Box<Checker>>,
+    explanation: Option<Box<Explanation>>,
+    names: Names,
     /// Scratch, kept for its memory.
     lines: Vec<crate::coalesce::LineRequest>,
     opened: Vec<strata_core::WarpId>,
@@ -195,6 +215,9 @@ pub enum MachineError {
     /// The simulator lost or invented something; see `conserve`.
     #[error("the simulator lost count, which is a fault of its own, please report it: {0}")]
     Conservation(#[from] Imbalances),
+    /// With [`Machine::check_data`]: a load would get old data. The text names the load, the address and what was missed.
+    #[error("the machine lost data: {0}")]
+    Data(String),
     /// The DRAM of the configuration is impossible.
     #[error(transparent)]
     Dram(#[from] crate::dram::DramError),
@@ -236,7 +259,7 @@ impl Machine {
             victims: None,
             pager: None,
             offload: None,
-            launches: 0,
+            launched: 0,
             host_link: Link::new(&config.host_link),
             copies: CopyStats::default(),
             queue: EventQueue::default(),
@@ -249,6 +272,9 @@ impl Machine {
             now: Picos(0),
             stores_out: 0,
             last_store: Picos(0),
+            checker: None,
+            explanation: None,
+            names: Names::default(),
             lines: Vec::new(),
             opened: Vec::new(),
             done: Vec::new(),
@@ -279,6 +305,16 @@ impl Machine {
     /// Lets a mechanism say where lines live.
     pub fn set_place(&mut self, place: Box<dyn Place>) {
         self.interleave.set_place(place);
+    }
+
+    /// The program got memory that it calls `name`.
+    pub fn allocated(&mut self, start: Addr, size: Bytes, name: &str) {
+        self.names.allocated(start, size, name);
+    }
+
+    /// The next kernel is called `name`.
+    pub fn launches(&mut self, name: &str) {
+        self.names.launched(name);
     }
 
     /// Simulated time so far.
@@ -329,11 +365,12 @@ impl Machine {
         let per_sm = self.occupancy(needs)?;
         let start = self.config.clock.core.next(self.now).0;
         let begin = start + u64::from(self.config.launch.before);
-        self.launches += 1;
+        self.launched += 1;
         self.prepare(per_sm, needs);
         if let Some(offload) = &mut self.offload {
             offload.kernel_begins(source.instructions());
         }
+        self.check_begins(source.instructions());
         let sms = self.sms.len() as u32;
         let slots = (u64::from(per_sm) * u64::from(sms)).min(source.ctas()) as u32;
         let warps_per_cta = source.warps_per_cta();
@@ -352,16 +389,17 @@ impl Machine {
         // A kernel has ended when its last warp has and its stores are where everybody sees them.
         while live > 0 || self.stores_out > 0 {
             let Some((t, event)) = self.queue.pop() else {
-                return Err(MachineError::Hang(self.who_waits()));
+                return Err(MachineError::Hang(self.who_waits(warps_per_cta)));
             };
             if event.kind() != Event::WARP {
                 self.memory_event(t, event);
                 self.plan_what_was_asked(source);
+                self.data_fault()?;
                 continue;
             }
             let (index, cycle) = (event.index(), self.core_cycle(t));
             match self.run_warp(source, &mut views, index, cycle) {
-                issue::Outcome::Parked => {}
+                issue::Outcome::Parked => self.data_fault()?,
                 issue::Outcome::Failed => {
                     self.give_up();
                     return Err(MachineError::Program);
@@ -387,6 +425,7 @@ impl Machine {
         self.come_to_rest(&mut |line, data| source.read_line(line, data));
         self.refuse_offload()?;
         self.check_conservation()?;
+        self.check_ends()?;
         Ok(KernelTime {
             cycles: end - start,
             ctas_per_sm: per_sm,
@@ -398,6 +437,7 @@ impl Machine {
     fn prepare(&mut self, per_sm: u32, needs: &KernelNeeds) {
         let (l1, shared) = (&self.config.l1, &self.config.shared);
         let taken = u64::from(per_sm) * needs.shared.next_multiple_of(shared.granularity.0.max(1));
+        let flushes = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Step::L1Flush));
         for sm in &mut self.sms {
             sm.schedulers.fill(Scheduler::default());
             sm.shared.clear();
@@ -406,7 +446,7 @@ impl Machine {
                 // What shared memory takes of the common array is missing from L1.
                 let left = u64::from(l1.ways) * l1.size.0.saturating_sub(taken) / l1.size.0;
                 sm.l1.limit_ways(left as u32);
-            } else if l1.flush_at_launch {
+            } else if l1.flush_at_launch && flushes {
                 sm.l1.clear();
             }
         }
@@ -454,17 +494,6 @@ impl Machine {
     fn give_up(&mut self) {
         self.come_to_rest(&mut |_, _| ());
         self.groups = Slab::default();
-    }
-
-    /// Who is under way when nothing happens any more: for the message.
-    fn who_waits(&self) -> String {
-        format!(
-            "{} line requests, {} loads and {} L2 misses are under way, {} accesses wait for pages, and no event is left",
-            self.requests.len(),
-            self.loads.len(),
-            self.misses.len(),
-            self.waiting_for_pages()
-        )
     }
 }
 

@@ -264,6 +264,11 @@ impl Machine {
         sums
     }
 
+    /// Plans that have not ended, and requests that were not planned yet.
+    pub(super) fn plans_under_way(&self) -> usize {
+        self.sides.as_ref().map_or(0, |sides| sides.running.len() + sides.deferred.len())
+    }
+
     /// Bytes of DRAM that lines of a partition take.
     pub fn stored_bytes(&mut self, partition: u32, range: LineRange) -> Bytes {
         match &mut self.sides {

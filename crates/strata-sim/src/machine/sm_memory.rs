@@ -3,7 +3,7 @@
 use super::home::Home;
 use super::issue::is_shared;
 use super::{Event, Machine, NONE};
-use crate::cache::{Place, SectorMask};
+use crate::cache::{Line, Place, SectorMask};
 use crate::coalesce::{LineRequest, bank_conflicts, coalesce};
 use crate::time::Picos;
 use crate::view::{Action, MicroOp, View};
@@ -32,7 +32,7 @@ pub(super) struct Request {
     /// The load that waits for it, or [`NONE`].
     pub(super) load: u32,
     /// Where it fills in L1, or [`NONE`].
-    place: u32,
+    pub(super) place: u32,
     /// Next in a list of requests that wait for the same thing.
     pub(super) next: u32,
     /// When it was ready to leave the SM, core cycles; since when it waits.
@@ -65,6 +65,8 @@ enum What {
     CachedLoad(u32),
     /// Part of a load that may not.
     Load(u32),
+    /// Part of a store to what L1 may hold.
+    CachedStore,
     Store,
     /// Part of an atomic; its load is [`NONE`] if it returns nothing.
     Atomic(u32),
@@ -72,7 +74,7 @@ enum What {
 
 impl LineOp {
     pub(super) fn is_write(&self) -> bool {
-        matches!(self.what, What::Store | What::Atomic(_))
+        matches!(self.what, What::CachedStore | What::Store | What::Atomic(_))
     }
 }
 
@@ -110,6 +112,7 @@ impl Machine {
             self.deliver(warp, targets, at + 1);
             return;
         }
+        self.watch_issue(warp, op, at);
         let mut lines = std::mem::take(&mut self.lines);
         lines.clear();
         let batch = &self.warps[warp as usize].batch;
@@ -139,7 +142,10 @@ impl Machine {
             _ if lines.is_empty() => self.deliver(warp, targets, known),
             (Space::Const | Space::Param, _) => self.constant_access(warp, pc, targets, &lines, at),
             (_, Action::Atomic) => self.atomic(warp, pc, targets, &lines, at),
-            _ if stores => self.send_all(warp, pc, &lines, at, What::Store),
+            _ if stores => {
+                let cached = self.config.l1.global_loads || space == Space::Local;
+                self.send_all(warp, pc, &lines, at, if cached { What::CachedStore } else { What::Store });
+            }
             _ => {
                 let cached = (self.config.l1.global_loads || space == Space::Local || op.read_only) && !op.bypass_l1;
                 self.load(warp, pc, targets, &lines, at, known, cached);
@@ -235,12 +241,12 @@ impl Machine {
                 self.stats.l1_bypasses += 1;
                 self.send(*sm, request, Kind::Read, load, NONE, at);
             }
-            What::Store => {
+            What::CachedStore | What::Store => {
                 self.stats.l1_writes += 1;
-                if self.config.l1.global_loads {
+                self.send(*sm, request, Kind::Write, NONE, NONE, at);
+                if *what == What::CachedStore {
                     self.write_l1(*sm, request);
                 }
-                self.send(*sm, request, Kind::Write, NONE, NONE, at);
             }
             What::Atomic(load) => {
                 self.stats.atomics += 1;
@@ -257,7 +263,7 @@ impl Machine {
         match op.what {
             What::CachedLoad(load) | What::Load(load) => self.part_arrived(load, cycle),
             What::Atomic(load) if load != NONE => self.part_arrived(load, cycle),
-            What::Store | What::Atomic(_) => self.last_store = self.last_store.max(arrival),
+            What::CachedStore | What::Store | What::Atomic(_) => self.last_store = self.last_store.max(arrival),
         }
     }
 
@@ -272,11 +278,15 @@ impl Machine {
         let unit = &mut self.sms[sm as usize];
         let set = Self::l1_set(unit.l1.sets(), request.line);
         let place = unit.l1.find(set, request.line);
-        let (valid, pending) = place.map_or_else(Default::default, |p| {
-            let line = unit.l1.line(p);
-            (line.valid, line.pending)
-        });
+        let Line { valid, pending, overtaken, .. } = place.map(|p| *unit.l1.line(p)).unwrap_or_default();
         let wanted = request.sectors;
+        if !wanted.and(overtaken).is_empty() {
+            // What is on its way is too old: the request goes out without a place.
+            self.stats.l1_misses += 1;
+            self.send(sm, request, Kind::Read, load, NONE, taken);
+            return;
+        }
+        self.watch_l1_hit(sm, place, request.line, wanted.and(valid));
         if wanted.without(valid).is_empty() {
             self.stats.l1_hits += 1;
             self.part_arrived(load, taken + u64::from(self.config.l1.latency));
@@ -291,6 +301,7 @@ impl Machine {
             return;
         }
         self.stats.l1_misses += 1;
+        let unit = &mut self.sms[sm as usize];
         let room = place.or_else(|| unit.l1.insert(set, request.line).map(|(p, _)| p));
         let missing = LineRequest { sectors: wanted.without(valid.or(pending)), ..*request };
         let Some(p) = room else {
@@ -323,6 +334,7 @@ impl Machine {
             since,
         });
         self.sms[sm as usize].waiters[place.index() as usize] = waiter;
+        self.watch_waiter(waiter);
     }
 
     /// A store passes through L1: what is there is updated, and a whole sector may come to be there.
@@ -336,7 +348,9 @@ impl Machine {
         }
         if let Some(p) = place {
             let line = l1.line_mut(p);
+            let before = *line;
             line.valid = line.valid.or(request.full.without(line.pending));
+            self.watch_l1_write(sm, p, request, before);
         }
     }
 
@@ -356,7 +370,9 @@ impl Machine {
         let l1 = &mut self.sms[sm as usize].l1;
         let set = Self::l1_set(l1.sets(), line);
         if let Some(p) = l1.find(set, line) {
-            l1.line_mut(p).valid = SectorMask::NONE;
+            let line = l1.line_mut(p);
+            line.valid = SectorMask::NONE;
+            line.overtaken = line.pending;
         }
     }
 
@@ -377,6 +393,7 @@ impl Machine {
         };
         let awaited = request.is_awaited();
         let request = self.requests.add(request);
+        self.watch_sent(request, at);
         let unit = &mut self.sms[sm as usize];
         if awaited && unit.outstanding >= self.config.l1.mshrs {
             unit.held.push_back(request);
@@ -388,11 +405,13 @@ impl Machine {
     }
 
     fn leave_sm(&mut self, request: u32, ready: u64) {
-        let r = &self.requests[request];
+        let r = self.requests[request];
         self.stats.sent += 1;
         self.stats.wait_mshr += ready - r.since;
         let data = if r.kind == Kind::Read { 0 } else { 32 * r.sectors.count() };
-        let arrival = self.to_slice(r.sm, self.core_time(ready), data);
+        let leaves = self.core_time(ready);
+        let arrival = self.to_slice(r.sm, leaves, data);
+        self.watch_leave(r.kind, ready - r.since, arrival - leaves);
         self.queue.push(arrival, Event::new(Event::L2, request));
     }
 
@@ -404,6 +423,7 @@ impl Machine {
         self.sms[r.sm as usize].outstanding -= 1;
         self.stats.reply_latency += cycle - r.since;
         self.stats.replies += 1;
+        self.watch_answer(request, &r);
         if r.place != NONE {
             self.fill_l1(&r, cycle);
         }
@@ -421,15 +441,17 @@ impl Machine {
         let sm = &mut self.sms[r.sm as usize];
         let place = Place::at(r.place);
         let line = sm.l1.line_mut(place);
-        line.valid = line.valid.or(r.sectors);
+        line.valid = line.valid.or(r.sectors.without(line.overtaken));
         line.pending = line.pending.without(r.sectors);
-        let valid = line.valid;
-        // Those whose sectors are all here now go on; the others stay.
+        line.overtaken = line.overtaken.without(r.sectors);
+        let pending = line.pending;
+        // Those whose sectors have all come go on; the others stay.
         let mut waiter = std::mem::replace(&mut sm.waiters[r.place as usize], NONE);
         while waiter != NONE {
             let w = self.requests[waiter];
-            if w.sectors.without(valid).is_empty() {
+            if w.sectors.and(pending).is_empty() {
                 self.requests.remove(waiter);
+                self.watch_waiter_served(waiter, &w);
                 self.part_arrived(w.load, cycle);
             } else {
                 let sm = &mut self.sms[r.sm as usize];

@@ -147,7 +147,7 @@ impl Machine {
             sm: op.sm,
             warp: op.warp,
             cta: op.cta,
-            kernel: self.launches,
+            kernel: self.launched,
         }
     }
 

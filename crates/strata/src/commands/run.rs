@@ -17,6 +17,8 @@ pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
         seed: args.seed,
         threads: usize::from(args.threads),
         check: args.check,
+        check_data: args.check_data,
+        explain: args.explain,
         max_instructions: args.max_instructions,
         gpu: args.gpu,
         set: args.set,

@@ -1,0 +1,85 @@
+//! A load that would get old data, in words.
+
+use super::ledger::Origin;
+use crate::machine::names::Names;
+use strata_core::{Addr, LINE_BYTES, LineAddr, SECTOR_BYTES};
+
+/// Who was given old data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reader {
+    Load(Origin),
+    /// An atomic without a result, performed at L2.
+    Reduction,
+    /// A copy to the host.
+    Host,
+    /// Nobody yet: the newest data is nowhere.
+    EndOfKernel,
+}
+
+/// Which copy was old.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Copy {
+    /// In the L1 of an SM.
+    L1(u32),
+    /// What L2 sent to an SM.
+    Answer(u32),
+    /// In a slice of L2.
+    L2(u32),
+    /// In memory, and L2 has none.
+    Memory,
+    /// The write has never arrived at L2.
+    OnTheWay,
+}
+
+/// Old data where new should be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Failure {
+    pub(super) line: LineAddr,
+    pub(super) sector: usize,
+    pub(super) reader: Reader,
+    pub(super) at: Copy,
+    /// The write that the copy lacks.
+    pub(super) missed: Origin,
+}
+
+impl Failure {
+    /// The message; `dirty`: L2 says that the sector is newer than memory.
+    pub(super) fn describe(&self, names: &Names, dirty: bool) -> String {
+        let address = names.address(Addr(self.line.0 * LINE_BYTES + self.sector as u64 * SECTOR_BYTES));
+        let reader = match self.reader {
+            Reader::Load(origin) => format!("the load of {}", instruction(&origin, names)),
+            Reader::Reduction => "an atomic at L2".to_owned(),
+            Reader::Host => "a copy to the host".to_owned(),
+            Reader::EndOfKernel => "the end of a kernel".to_owned(),
+        };
+        let missed = if self.missed.kernel == Origin::HOST {
+            "a write of the host".to_owned()
+        } else {
+            format!("the write of {}", instruction(&self.missed, names))
+        };
+        let (place, cause) = self.cause(dirty);
+        format!("{reader} finds old data in the sector at {address}: {place} lacks {missed}; {cause}")
+    }
+
+    fn cause(&self, dirty: bool) -> (String, &'static str) {
+        let own = matches!(self.reader, Reader::Load(o) if o.kernel == self.missed.kernel);
+        match self.at {
+            Copy::L1(sm) if own => {
+                (format!("L1 of SM {sm}"), "an update or invalidation of L1 by its own SM was missed")
+            }
+            Copy::L1(sm) => (format!("L1 of SM {sm}"), "an invalidation of L1 at the begin of the kernel was missed"),
+            Copy::Answer(sm) => (format!("the answer of L2 to SM {sm}"), "the load overtook the write"),
+            Copy::L2(slice) if dirty => {
+                (format!("L2 slice {slice}"), "a fill was not merged with bytes that stores had written")
+            }
+            Copy::L2(slice) => (format!("L2 slice {slice}"), "a write-back of a dirty sector was missed"),
+            Copy::Memory => ("memory".to_owned(), "a write-back of a dirty sector was missed"),
+            Copy::OnTheWay => ("L2".to_owned(), "the write never arrived there"),
+        }
+    }
+}
+
+fn instruction(origin: &Origin, names: &Names) -> String {
+    let Origin { kernel, sm, line, cycle } = *origin;
+    format!("PTX line {line} in {} on SM {sm} at cycle {cycle}", names.kernel(kernel))
+}

@@ -1,0 +1,171 @@
+//! `--explain`: what line requests waited for, and which allocations they were about.
+//!
+//! The time of a request that leaves its SM is cut into intervals without gaps, from the issue of its instruction to the answer
+//! (loads, atomics) or to the moment L2 has taken it (stores). What a unit needs at least is [`Wait::Travel`]; all else is
+//! waiting for something by name.
+
+use super::Machine;
+use super::names::Names;
+use super::sm_memory::Kind;
+use crate::cache::SectorMask;
+use crate::dram::ChannelStats;
+use crate::time::Picos;
+use rustc_hash::FxHashMap;
+use strata_core::stats::{Stats, Unit};
+use strata_core::{Addr, LINE_BYTES, LineAddr};
+
+/// What a request spends its time on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Wait {
+    LoadStoreUnit,
+    Mshr,
+    RequestPort,
+    MemoryQueue,
+    Slice,
+    Memory,
+    ReplyPort,
+    Travel,
+}
+
+/// Name and meaning of each [`Wait`], in its order. Shown in core cycles, summed over requests.
+const WAITS: [(&str, &str); 8] = [
+    ("load_store_unit", "core cycles at and through the load/store unit and the TLBs, over all line requests"),
+    ("mshr", "core cycles in which the SM had too many requests under way, over all line requests"),
+    ("request_port", "core cycles at and through the port out of the SM, over all line requests"),
+    ("memory_queue", "core cycles for an L2 MSHR or a place in the queue to memory, over all line requests"),
+    ("l2_slice", "core cycles in which the slice served others, over all line requests"),
+    ("memory", "core cycles from the L2 miss to its data, over all line requests"),
+    ("reply_port", "core cycles at and through the ports of slice and SM on the way back, over all line requests"),
+    ("travel", "core cycles of the latencies that nobody can avoid, over all line requests"),
+];
+
+/// Classes of requests, in the order of [`Kind`].
+const CLASSES: [&str; 3] = ["load", "store", "atomic"];
+
+/// What was done with the lines of an allocation.
+#[derive(Clone, Copy, Default)]
+struct Use {
+    asked: u64,
+    missed: u64,
+    dram: u64,
+}
+
+/// Counts since the last export.
+#[derive(Default)]
+pub(super) struct Explanation {
+    /// Core cycle at which the instruction at hand issued.
+    issued: u64,
+    waits: [[Picos; WAITS.len()]; CLASSES.len()],
+    requests: [u64; CLASSES.len()],
+    /// Since when requests wait for memory, by handle.
+    missing: FxHashMap<u32, Picos>,
+    /// By number of the allocation, after what belongs to none.
+    uses: Vec<Use>,
+    /// What the channels had counted at the last export.
+    dram: ChannelStats,
+}
+
+impl Explanation {
+    /// An instruction issues at a core cycle.
+    pub(super) fn issues(&mut self, cycle: u64) {
+        self.issued = cycle;
+    }
+
+    /// Core cycles since the instruction at hand issued.
+    pub(super) fn since_issue(&self, cycle: u64) -> u64 {
+        cycle.saturating_sub(self.issued)
+    }
+
+    pub(super) fn waited(&mut self, kind: Kind, wait: Wait, time: Picos) {
+        self.waits[kind as usize][wait as usize].0 += time.0;
+    }
+
+    /// A time of which `travel` is needed at least; the rest was waiting.
+    pub(super) fn passed(&mut self, kind: Kind, wait: Wait, time: Picos, travel: Picos) {
+        let travel = travel.min(time);
+        self.waited(kind, Wait::Travel, travel);
+        self.waited(kind, wait, Picos(time.0 - travel.0));
+    }
+
+    pub(super) fn sets_out(&mut self, kind: Kind) {
+        self.requests[kind as usize] += 1;
+    }
+
+    /// A request must wait for memory.
+    pub(super) fn misses(&mut self, request: u32, since: Picos) {
+        self.missing.insert(request, since);
+    }
+
+    /// L2 has what a request wants.
+    pub(super) fn served(&mut self, request: u32, kind: Kind, now: Picos) {
+        if let Some(since) = self.missing.remove(&request) {
+            self.waited(kind, Wait::Memory, Picos(now.0.saturating_sub(since.0)));
+        }
+    }
+
+    fn used(&mut self, names: &Names, line: LineAddr) -> &mut Use {
+        let at = names.find(Addr(line.0 * LINE_BYTES)).map_or(0, |number| number as usize + 1);
+        if at >= self.uses.len() {
+            self.uses.resize(at + 1, Use::default());
+        }
+        &mut self.uses[at]
+    }
+
+    /// L2 is asked for sectors, of which some are missing.
+    pub(super) fn asked(&mut self, names: &Names, line: LineAddr, sectors: SectorMask, missing: SectorMask) {
+        let used = self.used(names, line);
+        used.asked += u64::from(sectors.count());
+        used.missed += u64::from(missing.count());
+    }
+
+    /// Sectors are read from or written to DRAM.
+    pub(super) fn moved(&mut self, names: &Names, line: LineAddr, sectors: SectorMask) {
+        self.used(names, line).dram += u64::from(sectors.count());
+    }
+}
+
+impl Machine {
+    /// Turns the explanation on; before anything runs.
+    pub fn explain(&mut self) {
+        self.explanation = Some(Box::default());
+    }
+
+    /// Adds what was counted since the last call to a tree, below `prefix`; nothing if the explanation is off.
+    pub fn export_explanation(&mut self, prefix: &str, stats: &mut Stats) {
+        let Some(e) = &mut self.explanation else { return };
+        for (class, (waits, requests)) in CLASSES.iter().zip(e.waits.iter().zip(e.requests)) {
+            let what = "line requests of this class that left their SM";
+            stats.count(format!("{prefix}.wait[{class}].requests"), requests, Unit::Requests, what);
+            for ((name, what), time) in WAITS.iter().zip(waits) {
+                let cycles = self.config.clock.core.next(*time).0;
+                stats.count(format!("{prefix}.wait[{class}].{name}"), cycles, Unit::Cycles, what);
+            }
+        }
+        for (number, used) in e.uses.iter().enumerate().filter(|(_, used)| used.asked + used.dram > 0) {
+            let name = number.checked_sub(1).and_then(|n| self.names.allocation(n as u32)).unwrap_or("(none)");
+            let path = format!("{prefix}.allocation[{name}]");
+            let what = "sectors of this allocation that were asked of L2, by loads, stores and atomics";
+            stats.count(format!("{path}.l2_sectors"), used.asked, Unit::Sectors, what);
+            let what = "sectors of this allocation that loads and atomics did not find in L2";
+            stats.count(format!("{path}.l2_misses"), used.missed, Unit::Sectors, what);
+            let what = "sectors of this allocation that were read from or written to DRAM";
+            stats.count(format!("{path}.dram_sectors"), used.dram, Unit::Sectors, what);
+        }
+        let mut dram = ChannelStats::default();
+        self.channels.iter().for_each(|port| dram.add(port.channel.stats()));
+        let rows = [
+            ("row_hits", dram.row_hits - e.dram.row_hits, "requests to DRAM that found their row open"),
+            ("row_misses", dram.row_misses - e.dram.row_misses, "requests to DRAM that found their bank closed"),
+            (
+                "row_conflicts",
+                dram.row_conflicts - e.dram.row_conflicts,
+                "requests to DRAM that had to close another row",
+            ),
+        ];
+        for (name, count, what) in rows {
+            stats.count(format!("{prefix}.dram.{name}"), count, Unit::Requests, what);
+        }
+        **e = Explanation { dram, ..Explanation::default() };
+    }
+}

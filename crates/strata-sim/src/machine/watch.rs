@@ -1,0 +1,194 @@
+//! Where the machine tells those who watch it: the data checker and the explanation of waiting.
+//!
+//! Each place of the machine calls one function here. With nobody watching that costs a test of an `Option`; watchers change
+//! nothing of what the machine does.
+
+use super::explain::Wait;
+use super::sm_memory::{Kind, Request};
+use super::{Machine, NONE};
+use crate::cache::{Line, Place, SectorMask};
+use crate::coalesce::LineRequest;
+use crate::time::{Cycles, Picos};
+use crate::view::MicroOp;
+use strata_core::LineAddr;
+
+impl Machine {
+    /// A memory instruction issues at core cycle `at`.
+    #[inline]
+    pub(super) fn watch_issue(&mut self, warp: u32, op: &MicroOp, at: u64) {
+        if let Some(c) = &mut self.checker {
+            let w = &self.warps[warp as usize];
+            let first = w.batch.ops.first().map_or(0, |o| o.pc);
+            c.issues(w.sm, first + u32::from(op.index), at);
+        }
+        if let Some(e) = &mut self.explanation {
+            e.issues(at);
+        }
+    }
+
+    /// A line request sets out at core cycle `at`.
+    #[inline]
+    pub(super) fn watch_sent(&mut self, request: u32, at: u64) {
+        if let Some(c) = &mut self.checker {
+            c.sent(request, &self.requests[request]);
+        }
+        if let Some(e) = &mut self.explanation {
+            let (kind, core) = (self.requests[request].kind, self.config.clock.core);
+            e.sets_out(kind);
+            e.waited(kind, Wait::LoadStoreUnit, core.span(Cycles(e.since_issue(at))));
+            e.waited(kind, Wait::Travel, core.span(Cycles(u64::from(self.config.l1.miss_latency))));
+        }
+    }
+
+    /// A request that waited `held` core cycles for an MSHR leaves its SM and is at L2 after `time`.
+    #[inline]
+    pub(super) fn watch_leave(&mut self, kind: Kind, held: u64, time: Picos) {
+        if let Some(e) = &mut self.explanation {
+            let clock = &self.config.clock;
+            e.waited(kind, Wait::Mshr, clock.core.span(Cycles(held)));
+            let travel = clock.interconnect.span(Cycles(u64::from(self.config.crossbar.request_cycles)));
+            e.passed(kind, Wait::RequestPort, time, travel);
+        }
+    }
+
+    /// A slice serves a request after `waited` L2 cycles; a hit has its data `latency` later.
+    #[inline]
+    pub(super) fn watch_slice(&mut self, kind: Kind, waited: u64, latency: u32) {
+        if let Some(e) = &mut self.explanation {
+            e.waited(kind, Wait::Slice, self.config.clock.l2.span(Cycles(waited)));
+            e.waited(kind, Wait::Travel, self.config.clock.l2.span(Cycles(u64::from(latency))));
+        }
+    }
+
+    /// A request found room at its slice after `waited` L2 cycles.
+    #[inline]
+    pub(super) fn watch_room(&mut self, kind: Kind, waited: u64) {
+        if let Some(e) = &mut self.explanation {
+            e.waited(kind, Wait::MemoryQueue, self.config.clock.l2.span(Cycles(waited)));
+        }
+    }
+
+    /// A request meets its line in L2, which was `before`; a hit has its data at L2 cycle `ready`.
+    #[inline]
+    pub(super) fn watch_l2(&mut self, request: u32, before: Line, ready: u64) {
+        if let Some(c) = &mut self.checker {
+            c.l2_met(request, &self.requests[request], before);
+        }
+        if let Some(e) = &mut self.explanation {
+            let r = &self.requests[request];
+            let missing = if r.kind == Kind::Write { SectorMask::NONE } else { r.sectors.without(before.valid) };
+            e.asked(&self.names, r.line, r.sectors, missing);
+            if !missing.is_empty() {
+                e.misses(request, self.config.clock.l2.edge(Cycles(ready)));
+            }
+        }
+    }
+
+    /// L2 asks memory for sectors.
+    #[inline]
+    pub(super) fn watch_fetch(&mut self, miss: u32, line: LineAddr, sectors: SectorMask) {
+        if let Some(c) = &mut self.checker {
+            c.fetched(miss, line);
+        }
+        if let Some(e) = &mut self.explanation {
+            e.moved(&self.names, line, sectors);
+        }
+    }
+
+    /// L2 writes sectors to memory.
+    #[inline]
+    pub(super) fn watch_put(&mut self, line: LineAddr, sectors: SectorMask) {
+        if let Some(c) = &mut self.checker {
+            c.written_back(line, sectors);
+        }
+        if let Some(e) = &mut self.explanation {
+            e.moved(&self.names, line, sectors);
+        }
+    }
+
+    /// Memory has delivered sectors to a slice.
+    #[inline]
+    pub(super) fn watch_fill(&mut self, miss: u32, slice: u16, place: Place, sectors: SectorMask) {
+        if let Some(c) = &mut self.checker {
+            c.filled(miss, self.slices[usize::from(slice)].tags.address(place), sectors);
+        }
+    }
+
+    /// L2 has what a request wants at L2 cycle `ready`.
+    #[inline]
+    pub(super) fn watch_served(&mut self, request: u32, ready: u64) {
+        if let Some(c) = &mut self.checker {
+            let r = &self.requests[request];
+            c.l2_answers(request, r, u32::from(r.home.slice));
+        }
+        if let Some(e) = &mut self.explanation {
+            e.served(request, self.requests[request].kind, self.config.clock.l2.edge(Cycles(ready)));
+        }
+    }
+
+    /// An answer needs so long to its SM.
+    #[inline]
+    pub(super) fn watch_reply(&mut self, kind: Kind, time: Picos) {
+        if let Some(e) = &mut self.explanation {
+            let travel = self.config.clock.interconnect.span(Cycles(u64::from(self.config.crossbar.reply_cycles)));
+            e.passed(kind, Wait::ReplyPort, time, travel);
+        }
+    }
+
+    /// An answer reaches its SM.
+    #[inline]
+    pub(super) fn watch_answer(&mut self, request: u32, r: &Request) {
+        if let Some(c) = &mut self.checker {
+            c.answered(request, r);
+        }
+    }
+
+    /// A load takes sectors that are in L1.
+    #[inline]
+    pub(super) fn watch_l1_hit(&mut self, sm: u32, place: Option<Place>, line: LineAddr, sectors: SectorMask) {
+        if let (Some(c), Some(place)) = (&mut self.checker, place)
+            && !sectors.is_empty()
+        {
+            c.l1_hit(sm, place, line, sectors);
+        }
+    }
+
+    /// A load waits for a line that another request brings to L1.
+    #[inline]
+    pub(super) fn watch_waiter(&mut self, waiter: u32) {
+        if let Some(c) = &mut self.checker {
+            c.waits(waiter, self.requests[waiter].line);
+        }
+    }
+
+    /// A load that waited for a line gets it.
+    #[inline]
+    pub(super) fn watch_waiter_served(&mut self, waiter: u32, w: &Request) {
+        if let Some(c) = &mut self.checker {
+            debug_assert_ne!(w.place, NONE);
+            c.waiter_served(waiter, w);
+        }
+    }
+
+    /// A store that has been sent passes through L1, where its line was `before`.
+    #[inline]
+    pub(super) fn watch_l1_write(&mut self, sm: u32, place: Place, request: &LineRequest, before: Line) {
+        if let Some(c) = &mut self.checker {
+            c.l1_written(sm, place, request, before);
+        }
+    }
+
+    /// The host writes to a line; how it was in L2 before, if it is there.
+    #[inline]
+    pub(super) fn watch_host_write(
+        &mut self,
+        line: LineAddr,
+        touched: SectorMask,
+        whole: SectorMask,
+        before: Option<Line>,
+    ) {
+        if let Some(c) = &mut self.checker {
+            c.host_wrote(line, touched, whole, before);
+        }
+    }
+}
