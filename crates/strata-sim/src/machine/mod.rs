@@ -37,6 +37,8 @@ mod memory;
 mod names;
 mod offload;
 mod plan;
+#[cfg(test)]
+mod seam_tests;
 mod sm_memory;
 #[cfg(test)]
 mod testing;

@@ -9,7 +9,7 @@ use crate::cache::{SectorMask, Tags};
 use crate::image::{Image, ZEROS};
 use crate::link::{Direction, Link};
 use crate::seam::{
-    Chain, Dir, Line, LineKind, LineRange, LineRequest, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan, TableSpec,
+    Below, Dir, Line, LineKind, LineRange, LineRequest, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan, TableSpec,
     TrafficId,
 };
 use crate::slab::Slab;
@@ -133,7 +133,7 @@ impl MemorySides {
             .map(|p| {
                 let mut chain = chain(p);
                 let mut parts = Parts::default();
-                Chain(&mut chain).attach(&mut parts);
+                chain.iter_mut().for_each(|side| side.attach(&mut parts));
                 if p == 0 {
                     links = parts.links.iter().map(Link::new).collect();
                     names = [vec!["data", "metadata"], parts.traffic.clone()].concat();
@@ -190,11 +190,10 @@ impl MemorySides {
             data: image.as_ref().map_or(&ZEROS, |image| image.line(asked.home.local)),
         };
         let mut plan = Plan::default();
-        let (mut chain, mut end) = (Chain(chain), crate::seam::PlainDram);
         if fills {
-            chain.read(&request, &mut end, &mut plan);
+            Below(chain).read(&request, &mut plan);
         } else {
-            chain.write(&request, &mut end, &mut plan);
+            Below(chain).write(&request, &mut plan);
         }
         plan
     }
@@ -272,7 +271,7 @@ impl Machine {
     /// Bytes of DRAM that lines of a partition take.
     pub fn stored_bytes(&mut self, partition: u32, range: LineRange) -> Bytes {
         match &mut self.sides {
-            Some(sides) => Chain(&mut sides.partitions[partition as usize].chain).stored_bytes(range),
+            Some(sides) => Below(&mut sides.partitions[partition as usize].chain).stored_bytes(range),
             None => Bytes(range.lines * LINE_BYTES),
         }
     }
@@ -307,7 +306,11 @@ impl Machine {
             let plan = sides.plan(&asked, &mut memory);
             self.slices[usize::from(asked.home.slice)].queued -= 1;
             if asked.miss != NONE {
-                self.misses[asked.miss].sectors = asked.sectors.or(plan.fill);
+                let more = plan.fill.without(asked.sectors);
+                self.misses[asked.miss].sectors = asked.sectors.or(more);
+                let stats = &mut self.slices[usize::from(asked.home.slice)].stats;
+                stats.fetches += u64::from(more.count());
+                stats.fetched_along += u64::from(more.count());
             }
             let Some(sides) = &mut self.sides else { return };
             let running = Running { plan, home: asked.home, miss: asked.miss, begun: 0, ended: 0 };

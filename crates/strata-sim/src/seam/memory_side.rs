@@ -4,7 +4,7 @@
 //! sides form a chain that ends in plain DRAM; each may hand a request on to the one below it.
 //!
 //! ```
-//! use strata_sim::seam::{Line, LineKind, LineRequest, LocalLine, MemorySide, PlainDram, Plan};
+//! use strata_sim::seam::{Below, Line, LineKind, LineRequest, LocalLine, Plan};
 //! use strata_sim::cache::SectorMask;
 //!
 //! let data: Line = [0; 128];
@@ -16,7 +16,7 @@
 //!     data: &data,
 //! };
 //! let mut plan = Plan::default();
-//! PlainDram.read(&request, &mut PlainDram, &mut plan);
+//! Below::plain().read(&request, &mut plan);
 //! assert_eq!((plan.steps.len(), plan.fill), (1, SectorMask(0b0011)));
 //! ```
 
@@ -275,10 +275,10 @@ pub trait MemorySide {
     }
 
     /// L2 wants sectors.
-    fn read(&mut self, request: &LineRequest<'_>, below: &mut dyn MemorySide, plan: &mut Plan);
+    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan);
 
     /// Sectors leave L2. `request.data` is the line as memory holds it afterwards.
-    fn write(&mut self, request: &LineRequest<'_>, below: &mut dyn MemorySide, plan: &mut Plan);
+    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan);
 
     /// Bytes of DRAM that lines take, for capacity and for migration.
     fn stored_bytes(&self, range: LineRange) -> Bytes {
@@ -286,57 +286,42 @@ pub trait MemorySide {
     }
 }
 
-/// The end of every chain: the line is where its address says.
-pub struct PlainDram;
+/// What is below a memory side: the rest of its chain, and plain DRAM at the end.
+pub struct Below<'a>(pub(crate) &'a mut [Box<dyn MemorySide>]);
 
-impl MemorySide for PlainDram {
-    fn attach(&mut self, _: &mut Parts) {}
-
-    fn needs_data(&self) -> bool {
-        false
+impl Below<'_> {
+    /// Plain DRAM alone: the line is where its address says.
+    pub fn plain() -> Self {
+        Self(&mut [])
     }
 
-    fn read(&mut self, request: &LineRequest<'_>, _: &mut dyn MemorySide, plan: &mut Plan) {
-        plan.fill = request.sectors;
-        plan.add(plain(request, Dir::Read), StepSet::NONE, true);
+    /// Hands a fill on.
+    pub fn read(&mut self, request: &LineRequest<'_>, plan: &mut Plan) {
+        match self.0.split_first_mut() {
+            Some((first, rest)) => first.read(request, &mut Below(rest), plan),
+            None => {
+                plan.fill = request.sectors;
+                plan.add(plain(request, Dir::Read), StepSet::NONE, true);
+            }
+        }
     }
 
-    fn write(&mut self, request: &LineRequest<'_>, _: &mut dyn MemorySide, plan: &mut Plan) {
-        plan.add(plain(request, Dir::Write), StepSet::NONE, true);
+    /// Hands a write-back on.
+    pub fn write(&mut self, request: &LineRequest<'_>, plan: &mut Plan) {
+        match self.0.split_first_mut() {
+            Some((first, rest)) => first.write(request, &mut Below(rest), plan),
+            None => {
+                plan.add(plain(request, Dir::Write), StepSet::NONE, true);
+            }
+        }
+    }
+
+    /// Bytes of DRAM that lines take there.
+    pub fn stored_bytes(&self, range: LineRange) -> Bytes {
+        self.0.first().map_or(Bytes(range.lines * LINE_BYTES), |first| first.stored_bytes(range))
     }
 }
 
 fn plain(request: &LineRequest<'_>, dir: Dir) -> Move {
     Move::Dram { at: request.line.addr(), sectors: request.sectors, dir, why: TrafficId::DATA }
-}
-
-/// The memory sides below some point of a chain.
-pub(crate) struct Chain<'a>(pub(crate) &'a mut [Box<dyn MemorySide>]);
-
-impl MemorySide for Chain<'_> {
-    fn attach(&mut self, parts: &mut Parts) {
-        self.0.iter_mut().for_each(|side| side.attach(parts));
-    }
-
-    fn needs_data(&self) -> bool {
-        self.0.iter().any(|side| side.needs_data())
-    }
-
-    fn read(&mut self, request: &LineRequest<'_>, below: &mut dyn MemorySide, plan: &mut Plan) {
-        match self.0.split_first_mut() {
-            Some((first, rest)) => first.read(request, &mut Chain(rest), plan),
-            None => PlainDram.read(request, below, plan),
-        }
-    }
-
-    fn write(&mut self, request: &LineRequest<'_>, below: &mut dyn MemorySide, plan: &mut Plan) {
-        match self.0.split_first_mut() {
-            Some((first, rest)) => first.write(request, &mut Chain(rest), plan),
-            None => PlainDram.write(request, below, plan),
-        }
-    }
-
-    fn stored_bytes(&self, range: LineRange) -> Bytes {
-        self.0.first().map_or(Bytes(range.lines * LINE_BYTES), |first| first.stored_bytes(range))
-    }
 }

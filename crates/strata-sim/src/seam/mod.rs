@@ -20,10 +20,9 @@ mod paging;
 mod place;
 mod victim;
 
-pub(crate) use memory_side::Chain;
 pub use memory_side::{
-    Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, PlainDram,
-    Plan, Step, StepSet, TableId, TableSpec, TrafficId, UnitId,
+    Below, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan,
+    Step, StepSet, TableId, TableSpec, TrafficId, UnitId,
 };
 pub use offload::{Candidate, Offload, StackId};
 pub use paging::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, Token, Walk};

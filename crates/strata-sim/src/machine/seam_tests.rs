@@ -1,0 +1,432 @@
+//! Mechanisms on every seam: one that does nothing changes nothing, and one that does something is obeyed to the cycle.
+
+use super::testing::{Do, Script, run};
+use super::{KernelNeeds, Machine, MachineError};
+use crate::cache::SectorMask;
+use crate::config::{LinkConfig, load};
+use crate::seam::{
+    AccessInfo, Action, Actions, Below, Candidate, Dir, FaultId, Line, LineKind, LineRequest, LinkId, LocalAddr,
+    LocalLine, MemorySide, Move, Offload, PageId, PageRange, Paging, Parts, Place, Placed, Plan, StackId, StepSet,
+    TableId, TableSpec, Token, TrafficId, UnitId, Victim, Walk,
+};
+use crate::stats::Reading;
+use crate::time::Picos;
+use std::cell::RefCell;
+use std::rc::Rc;
+use strata_core::{Addr, Bytes, GridSource, LineAddr, OpBatch, OpInfo, Stop, WarpId, WarpSource};
+
+const A: u64 = 0x10_0000;
+
+/// A machine whose L2 holds so little that lines leave it.
+fn small_l2(more: &[&str]) -> Machine {
+    let mut set = vec!["l2.sets=1", "l2.ways=2", "l2.eager_write_back=1"];
+    set.extend(more);
+    Machine::new(load("titan-v", &set).expect("a preset").config).expect("a machine")
+}
+
+/// Kernels that read and write twice what L2 holds; what was counted, and the cycles of each.
+fn traffic(machine: &mut Machine) -> (Reading, Vec<u64>) {
+    let lines = |warp: u64| (0..48).map(move |k| A + 128 * (48 * warp + k));
+    let reads: Vec<Vec<Do>> = (0..4).map(|w| lines(w).map(Do::LoadLine).collect()).collect();
+    let writes: Vec<Vec<Do>> =
+        (0..4).map(|w| lines(w).flat_map(|a| [Do::StoreLine(a), Do::Load(a ^ 0x1000)]).collect()).collect();
+    let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
+    let mut cycles = Vec::new();
+    for warps in [&reads, &writes, &reads] {
+        let warps: Vec<&[Do]> = warps.iter().map(Vec::as_slice).collect();
+        cycles.push(machine.run_kernel(&mut Script::new(1, &warps), &needs).expect("it runs").cycles);
+    }
+    (machine.reading(), cycles)
+}
+
+/// Hands everything on.
+struct Null;
+
+impl MemorySide for Null {
+    fn attach(&mut self, _: &mut Parts) {}
+
+    fn needs_data(&self) -> bool {
+        false
+    }
+
+    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        below.read(request, plan);
+    }
+
+    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        below.write(request, plan);
+    }
+}
+
+impl Victim for Null {
+    fn evicted(&mut self, _: LineAddr, _: SectorMask) {}
+
+    fn missed(&mut self, _: LineAddr, _: SectorMask) -> (SectorMask, u32) {
+        (SectorMask::NONE, 0)
+    }
+
+    fn written(&mut self, _: LineAddr, _: SectorMask) {}
+}
+
+impl Paging for Null {
+    fn walked(&mut self, _: PageId, _: &AccessInfo, _: Picos, _: &mut Actions) -> Walk {
+        Walk::Here
+    }
+
+    fn wake(&mut self, _: Token, _: Picos, _: &mut Actions) {}
+}
+
+impl Offload for Null {
+    fn candidates(&mut self, _: &[OpInfo]) -> Vec<Candidate> {
+        vec![Candidate { begin: 0, end: 1, live_in: 1, live_out: 1 }]
+    }
+
+    fn decide(&mut self, _: &Candidate, _: WarpId, _: Option<LineAddr>) -> Option<StackId> {
+        None
+    }
+}
+
+#[test]
+fn mechanisms_that_do_nothing_change_nothing() {
+    // With a TLB whose misses are free, as a paging mechanism turns translation on.
+    let free_tlb = ["tlb.l2_cycles=0", "tlb.walk_cycles=0"];
+    let (plain, plain_cycles) = traffic(&mut small_l2(&free_tlb));
+    let installs: [(&str, fn(&mut Machine)); 5] = [
+        ("memory side", |m| m.set_memory_side(|_| vec![Box::new(Null), Box::new(Null)])),
+        ("victim", |m| m.set_victims(|_| Box::new(Null))),
+        ("paging", |m| m.set_paging(Box::new(Null))),
+        ("offload", |m| m.set_offload(Box::new(Null))),
+        ("place", |m| {
+            let plain = super::Interleave::new(&m.config);
+            m.set_place(Box::new(SamePlace(plain)));
+        }),
+    ];
+    for (seam, install) in installs {
+        let mut machine = small_l2(&free_tlb);
+        install(&mut machine);
+        let (mut counted, cycles) = traffic(&mut machine);
+        assert_eq!(cycles, plain_cycles, "{seam}");
+        // Translation is counted where it happens, and a walk is an event of its own.
+        let m = &mut counted.machine;
+        (m.tlb_accesses, m.tlb_misses, m.tlb_walks, m.events) = (0, 0, 0, plain.machine.events);
+        assert_eq!(counted, plain, "{seam}");
+    }
+}
+
+/// Places lines where they are anyway.
+struct SamePlace(super::Interleave);
+
+impl Place for SamePlace {
+    fn place(&self, line: LineAddr) -> Placed {
+        let home = self.0.home(line);
+        Placed { partition: u32::from(home.partition), local: home.local.0 }
+    }
+}
+
+/// What a memory side saw.
+type Seen = Rc<RefCell<Vec<(LineKind, LocalLine, SectorMask, u8)>>>;
+
+/// Does one more thing before each fill, and notes the first byte of the data.
+struct Before {
+    what: fn(&Parts2) -> Move,
+    parts: Parts2,
+    seen: Seen,
+}
+
+/// The parts of the machine that [`Before`] asks for.
+#[derive(Clone, Copy)]
+struct Parts2 {
+    table: TableId,
+    unit: UnitId,
+    link: LinkId,
+    traffic: TrafficId,
+}
+
+fn before(what: fn(&Parts2) -> Move, seen: &Seen) -> Box<dyn MemorySide> {
+    let parts = Parts2 { table: TableId(0), unit: UnitId(0), link: LinkId(0), traffic: TrafficId::DATA };
+    Box::new(Before { what, parts, seen: Rc::clone(seen) })
+}
+
+impl MemorySide for Before {
+    fn attach(&mut self, parts: &mut Parts) {
+        let home = LocalAddr(1 << 30);
+        let spec = TableSpec { name: "map", entry_bits: 8, home, cache: Bytes(64), ways: 2, latency: 20 };
+        self.parts = Parts2 {
+            table: parts.table(spec),
+            unit: parts.unit(),
+            link: parts.link(LinkConfig { gb_per_s: 32.0, latency_ns: 500.0, header_bytes: 0 }),
+            traffic: parts.traffic("far"),
+        };
+    }
+
+    fn read(&mut self, request: &LineRequest<'_>, _: &mut Below<'_>, plan: &mut Plan) {
+        self.seen.borrow_mut().push((request.kind, request.line, request.sectors, request.data[0]));
+        let first = plan.add((self.what)(&self.parts), StepSet::NONE, true);
+        let at = request.line.addr();
+        let fetch = Move::Dram { at, sectors: SectorMask::ALL, dir: Dir::Read, why: TrafficId::DATA };
+        plan.add(fetch, first, true);
+        plan.fill = SectorMask::ALL;
+    }
+
+    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        self.seen.borrow_mut().push((request.kind, request.line, request.sectors, request.data[0]));
+        below.write(request, plan);
+    }
+}
+
+/// A load, and a store elsewhere that needs its value.
+fn load_and_use(address: u64) -> [Do; 2] {
+    [Do::LoadPastL1(address), Do::Store(A ^ 0x10_0000)]
+}
+
+/// Cycles of a kernel of one warp.
+fn cycles(machine: &mut Machine, script: &[Do]) -> u64 {
+    let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
+    machine.run_kernel(&mut Script::new(1, &[script]), &needs).expect("it runs").cycles
+}
+
+/// How much longer a load of one sector takes, and a second one of its line, if `what` comes before each fill.
+fn delays(what: fn(&Parts2) -> Move) -> (i64, i64) {
+    // Refresh would be met at one time and not at another.
+    let set = ["dram.timing.refi=0"];
+    let (script, other_sector) = (load_and_use(A), load_and_use(A + 64));
+    let (mut plain, mut with) = (small_l2(&set), small_l2(&set));
+    with.set_memory_side(|_| vec![before(what, &Seen::default())]);
+    let first = cycles(&mut with, &script) as i64 - cycles(&mut plain, &script) as i64;
+    let second = cycles(&mut with, &other_sector) as i64 - cycles(&mut plain, &other_sector) as i64;
+    (first, second)
+}
+
+#[test]
+fn steps_of_a_plan_take_their_time() {
+    let unit = |p: &Parts2| Move::Unit { unit: p.unit, latency: 100, interval: 1 };
+    let (first, second) = delays(unit);
+    // The whole line was fetched: three more sectors the first time, 2 DRAM cycles or 3 core cycles each, and a hit the
+    // second.
+    assert!((108..=110).contains(&first), "{first}");
+    assert!(second < -60, "{second}");
+    // 128 B at 32 GB/s and 500 ns are 504 ns, at 1.2 GHz 605 cycles; and the three sectors.
+    let link = |p: &Parts2| Move::Link { link: p.link, bytes: 128, dir: Dir::Read, why: p.traffic };
+    let (first, _) = delays(link);
+    assert!((613..=616).contains(&first), "{first}");
+}
+
+#[test]
+fn a_table_is_fetched_once_and_then_hits_in_its_cache() {
+    let entry = |p: &Parts2| Move::Table { table: p.table, entry: 0, dir: Dir::Read };
+    let mut machine = small_l2(&["dram.timing.refi=0"]);
+    machine.set_memory_side(|_| vec![before(entry, &Seen::default())]);
+    let miss = cycles(&mut machine, &load_and_use(A));
+    assert_eq!(machine.reading().machine.dram_reads, 5, "a sector of the table and the line");
+    // The next line of the same partition.
+    let other = (1..).map(|k| A + 128 * k).find(|&a| partition(&machine, a) == partition(&machine, A)).expect("one");
+    let hit = cycles(&mut machine, &load_and_use(other));
+    assert!(miss > hit + 50, "{miss} {hit}");
+    let counts = machine.table_counts();
+    assert_eq!((counts[0].name, counts[0].accesses, counts[0].hits), ("map", 2, 1));
+    let [data, metadata, far] = machine.traffic() else { panic!("{:?}", machine.traffic()) };
+    assert_eq!((data.dram_read, metadata.dram_read, far.link_read), (256, 32, 0));
+}
+
+fn partition(machine: &Machine, address: u64) -> u16 {
+    machine.interleave.home(Addr(address).line()).partition
+}
+
+/// A script whose memory holds the low byte of the line's number everywhere, and one more each time it is asked.
+struct Valued(Script, u8);
+
+impl WarpSource for Valued {
+    fn advance(&mut self, w: WarpId, out: &mut OpBatch) -> Stop {
+        self.0.advance(w, out)
+    }
+}
+
+impl GridSource for Valued {
+    fn instructions(&self) -> &[OpInfo] {
+        self.0.instructions()
+    }
+
+    fn ctas(&self) -> u64 {
+        self.0.ctas()
+    }
+
+    fn warps_per_cta(&self) -> u32 {
+        self.0.warps_per_cta()
+    }
+
+    fn start_cta(&mut self, slot: u32, number: u64) {
+        self.0.start_cta(slot, number);
+    }
+
+    fn take_opened(&mut self, out: &mut Vec<WarpId>) {
+        self.0.take_opened(out);
+    }
+
+    fn read_line(&self, _: LineAddr, out: &mut Line) {
+        *out = [self.1; 128];
+    }
+}
+
+/// Memory holds what was copied in or written back, not what the program has stored meanwhile.
+#[test]
+fn a_mechanism_sees_what_memory_holds() {
+    let unit = |p: &Parts2| Move::Unit { unit: p.unit, latency: 1, interval: 1 };
+    let seen = Seen::default();
+    let mut machine = small_l2(&["l2.copies_fill=false"]);
+    machine.set_memory_side(|_| vec![before(unit, &seen)]);
+    machine.copy_in(Addr(A), Bytes(128), |_, data| *data = [7; 128]);
+    let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
+    // Lines of the same slice, so that the first one has to leave.
+    let home = machine.interleave.home(Addr(A).line());
+    let others = (1..).map(|k| A + 128 * k).filter(|&a| machine.interleave.home(Addr(a).line()).slice == home.slice);
+    let script: Vec<Do> =
+        [Do::LoadPastL1(A), Do::Store(A)].into_iter().chain(others.take(2).map(Do::LoadPastL1)).collect();
+    machine.run_kernel(&mut Valued(Script::new(1, &[&script]), 9), &needs).expect("it runs");
+    let of_line: Vec<_> = seen.borrow().iter().filter(|s| s.1 == home.local).map(|s| (s.0, s.2.0, s.3)).collect();
+    assert_eq!(of_line, [(LineKind::Fill, 0b0001, 7), (LineKind::WriteBack, 0b0001, 9)]);
+}
+
+/// Keeps what leaves L2 and gives it back.
+#[derive(Default)]
+struct Keeps(Vec<(LineAddr, SectorMask)>);
+
+impl Victim for Keeps {
+    fn evicted(&mut self, line: LineAddr, clean: SectorMask) {
+        self.0.push((line, clean));
+    }
+
+    fn missed(&mut self, line: LineAddr, sectors: SectorMask) -> (SectorMask, u32) {
+        let kept = self.0.iter().rposition(|(l, _)| *l == line).map(|k| self.0.remove(k).1);
+        (kept.unwrap_or_default().and(sectors), 5)
+    }
+
+    fn written(&mut self, line: LineAddr, _: SectorMask) {
+        self.0.retain(|(l, _)| *l != line);
+    }
+}
+
+#[test]
+fn a_victim_buffer_saves_reads_and_drops_what_is_written() {
+    let mut machine = small_l2(&[]);
+    machine.set_victims(|_| Box::new(Keeps::default()));
+    let slice = machine.interleave.home(Addr(A).line()).slice;
+    let same: Vec<u64> = (0..)
+        .map(|k| A + 128 * k)
+        .filter(|&a| machine.interleave.home(Addr(a).line()).slice == slice)
+        .take(4)
+        .collect();
+    let [a, b, c, d] = same[..] else { panic!("four lines") };
+    let load = Do::LoadPastL1;
+    run(&mut machine, &[&[load(a), load(b), load(c), load(a)]]).expect("it runs");
+    assert_eq!(machine.reading().machine.dram_reads, 3, "the second read of the first line is served by the buffer");
+    // Written while it is in the buffer: what the buffer has is stale.
+    run(&mut machine, &[&[load(c), load(d), Do::Store(a), load(a)]]).expect("it runs");
+    assert_eq!(machine.reading().machine.dram_reads, 5, "d and the rest of a's sector");
+}
+
+/// Pages come after a microsecond, each when it is first touched.
+struct FirstTouch {
+    here: Vec<PageId>,
+    heard: Rc<RefCell<Vec<String>>>,
+}
+
+impl Paging for FirstTouch {
+    fn wants_touches(&self) -> bool {
+        true
+    }
+
+    fn touched(&mut self, page: PageId, access: &AccessInfo) {
+        self.heard.borrow_mut().push(format!("hit {} by SM {}", page.0, access.sm));
+    }
+
+    fn walked(&mut self, page: PageId, access: &AccessInfo, now: Picos, out: &mut Actions) -> Walk {
+        if self.here.contains(&page) {
+            return Walk::Here;
+        }
+        self.heard.borrow_mut().push(format!("fault {} pc {} write {}", page.0, access.pc, access.write));
+        out.push(Action::Timer { at: now + Picos(1_000_000), token: Token(page.0 as u32) });
+        Walk::Wait(FaultId(page.0 as u32))
+    }
+
+    fn wake(&mut self, token: Token, _: Picos, out: &mut Actions) {
+        let page = PageId(u64::from(token.0));
+        self.here.push(page);
+        out.push(Action::Resume(FaultId(token.0)));
+    }
+}
+
+#[test]
+fn an_access_waits_for_its_page_and_others_of_the_page_with_it() {
+    let heard = Rc::new(RefCell::new(Vec::new()));
+    let set = ["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0", "dram.timing.refi=0"];
+    let (mut plain, mut paged) = (small_l2(&set), small_l2(&set));
+    paged.set_paging(Box::new(FirstTouch { here: Vec::new(), heard: Rc::clone(&heard) }));
+    let script = [Do::LoadPastL1(0x10000), Do::Store(0x10080)];
+    let late = cycles(&mut paged, &script) - cycles(&mut plain, &script);
+    // A microsecond at 1.2 GHz; the walk that finds the page is one more event on the way.
+    assert!((1200..1203).contains(&late), "{late}");
+    assert_eq!(*heard.borrow(), ["fault 16 pc 0 write false", "hit 16 by SM 0"]);
+}
+
+/// Sends pages away again: TLBs forget them and caches drop their lines.
+struct Evicts;
+
+impl Paging for Evicts {
+    fn walked(&mut self, page: PageId, access: &AccessInfo, _: Picos, out: &mut Actions) -> Walk {
+        if access.write {
+            let range = PageRange { first: PageId(page.0 - 1), pages: 1 };
+            out.extend([Action::Shootdown(range), Action::DropLines(range)]);
+        }
+        Walk::Here
+    }
+
+    fn wake(&mut self, _: Token, _: Picos, _: &mut Actions) {}
+}
+
+#[test]
+fn pages_that_leave_take_their_lines_and_translations_along() {
+    let mut machine = Machine::new(
+        load("titan-v", &["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0"]).expect("a preset").config,
+    )
+    .expect("a machine");
+    machine.set_paging(Box::new(Evicts));
+    // The store goes to the page behind that of the loads.
+    run(&mut machine, &[&[Do::Load(0x10000), Do::Load(0x10000), Do::Store(0x11000), Do::Load(0x10000)]])
+        .expect("it runs");
+    let counted = machine.reading().machine;
+    assert_eq!((counted.dram_reads, counted.l1_hits, counted.tlb_walks), (2, 1, 3));
+}
+
+#[test]
+fn lines_live_where_a_mechanism_says() {
+    struct First;
+    impl Place for First {
+        fn place(&self, line: LineAddr) -> Placed {
+            Placed { partition: 0, local: line.0 }
+        }
+    }
+    let mut machine = small_l2(&[]);
+    machine.set_place(Box::new(First));
+    let reading = traffic(&mut machine).0;
+    assert!(reading.channels[0].reads > 0);
+    assert!(reading.channels[1..].iter().all(|c| c.reads == 0));
+}
+
+#[test]
+fn a_stack_without_an_sm_is_refused() {
+    struct Away;
+    impl Offload for Away {
+        fn candidates(&mut self, _: &[OpInfo]) -> Vec<Candidate> {
+            vec![Candidate { begin: 1, end: 1, live_in: 1, live_out: 0 }]
+        }
+
+        fn decide(&mut self, candidate: &Candidate, _: WarpId, first: Option<LineAddr>) -> Option<StackId> {
+            assert_eq!((candidate.begin, first), (1, Some(Addr(A + 128).line())));
+            Some(StackId(2))
+        }
+    }
+    let mut machine = small_l2(&[]);
+    machine.set_offload(Box::new(Away));
+    let refused = run(&mut machine, &[&[Do::Load(A), Do::Load(A + 128)]]);
+    assert!(matches!(refused, Err(MachineError::NoStack(2))), "{refused:?}");
+}
