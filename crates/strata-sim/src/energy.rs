@@ -57,7 +57,8 @@ impl Energy {
     pub fn of(activity: &Activity, config: &EnergyConfig) -> Self {
         let dram_bytes = activity.dram.0 as f64;
         let seconds = activity.time.0 as f64 * 1e-12;
-        let link = bits(activity.link) * config.link_pj_per_bit + bits(activity.link_idle) * config.link_idle_pj_per_bit;
+        let link =
+            bits(activity.link) * config.link_pj_per_bit + bits(activity.link_idle) * config.link_idle_pj_per_bit;
         Self {
             dram_activate: activity.activates as f64 * config.dram_activate_pj * JOULES_PER_PICOJOULE,
             dram_column: dram_bytes * config.dram_column_pj_per_byte * JOULES_PER_PICOJOULE,

@@ -143,7 +143,7 @@ mod tests {
             slices: vec![SliceStats { reads: 1, ..SliceStats::default() }],
             ..Reading::default()
         };
-        let config = crate::gpus::gpu("titan-x-pascal", &[]).expect("a preset").config;
+        let config = crate::gpus::gpu("titan-x-pascal", &[""; 0]).expect("a preset").config;
         let mut stats = Stats::default();
         counted_something.export(crate::engine::MACHINE, &config, 1, &mut stats);
         let report = LaunchReport { cycles: Some(1), stats, ..LaunchReport::default() };

@@ -68,6 +68,8 @@ pub(super) struct WarpState {
     group: u32,
     /// It has issued its barrier and waits.
     at_barrier: bool,
+    /// It waits in line for room before the load/store unit.
+    in_line: bool,
     pub(super) exited: bool,
 }
 
@@ -88,6 +90,7 @@ impl WarpState {
             blocked: NONE,
             group: NONE,
             at_barrier: false,
+            in_line: false,
             exited: false,
         }
     }
@@ -125,25 +128,25 @@ pub(super) struct BarrierGroup {
 
 /// Views of the segments met so far.
 pub(super) struct Views {
-    views: Vec<View>,
-    /// By first program counter: indices into `views`, for the lengths that occur.
+    made: Vec<View>,
+    /// By first program counter: indices into `made`, for the lengths that occur.
     by_pc: Vec<Vec<u32>>,
     registers: Registers,
 }
 
 impl Views {
     pub(super) fn new(infos: &[OpInfo]) -> Self {
-        Self { views: Vec::new(), by_pc: vec![Vec::new(); infos.len()], registers: Registers::new(infos) }
+        Self { made: Vec::new(), by_pc: vec![Vec::new(); infos.len()], registers: Registers::new(infos) }
     }
 
     fn of(&mut self, config: &GpuConfig, infos: &[OpInfo], first: u32, length: u32) -> u32 {
         let known = &self.by_pc[first as usize];
-        if let Some(&v) = known.iter().find(|&&v| self.views[v as usize].length == length) {
+        if let Some(&v) = known.iter().find(|&&v| self.made[v as usize].length == length) {
             return v;
         }
-        let v = self.views.len() as u32;
+        let v = self.made.len() as u32;
         let infos = &infos[first as usize..(first + length) as usize];
-        self.views.push(View::new(&config.isa, &mut self.registers, first, infos));
+        self.made.push(View::new(&config.isa, &mut self.registers, first, infos));
         self.by_pc[first as usize].push(v);
         v
     }
@@ -167,6 +170,8 @@ enum Pause {
     Memory(u64),
     /// A register is on its way.
     Blocked,
+    /// Its next operation goes to memory, and there is no room before the load/store unit.
+    NoRoom,
     /// It goes on at that cycle.
     Until(u64),
 }
@@ -220,7 +225,7 @@ impl Machine {
                 }
                 continue;
             }
-            let view = &views.views[w.view as usize];
+            let view = &views.made[w.view as usize];
             let sm = &mut self.sms[w.sm as usize];
             match run_ahead(w, sm, view, now, &self.config, &mut self.stats) {
                 Pause::SegmentEnds => {
@@ -233,12 +238,43 @@ impl Machine {
                     w.next += 1;
                     w.time = at + 1;
                     self.memory_op(index, view, op, at);
+                    self.leave_line(index);
+                }
+                Pause::NoRoom => {
+                    self.join_line(index);
+                    return Outcome::Parked;
                 }
                 Pause::Blocked => return Outcome::Parked,
                 Pause::Until(at) => {
                     self.wake(index, at);
                     return Outcome::Parked;
                 }
+            }
+        }
+    }
+
+    /// A warp waits for room before the load/store unit of its SM. Only the first in line is told when there is some: if
+    /// all were, each instruction that leaves would wake them all.
+    fn join_line(&mut self, index: u32) {
+        let w = &mut self.warps[index as usize];
+        w.in_line = true;
+        let lsu = &mut self.sms[w.sm as usize].lsu;
+        lsu.line.push_back(index);
+        if lsu.line.len() == 1 {
+            let at = lsu.room_at();
+            self.wake(index, at);
+        }
+    }
+
+    /// A memory operation of a warp has issued: if it had waited in line, the next one is first.
+    fn leave_line(&mut self, index: u32) {
+        let w = &mut self.warps[index as usize];
+        if std::mem::take(&mut w.in_line) {
+            let lsu = &mut self.sms[w.sm as usize].lsu;
+            lsu.line.pop_front();
+            if let Some(&next) = lsu.line.front() {
+                let at = lsu.room_at();
+                self.wake(next, at);
             }
         }
     }
@@ -253,7 +289,7 @@ impl Machine {
         w.next = 0;
         let ends = if let (Some(first), Some(last)) = (w.batch.ops.first(), w.batch.ops.last()) {
             w.view = views.of(&self.config, source.instructions(), first.pc, last.pc + 1 - first.pc);
-            let view = &views.views[w.view as usize];
+            let view = &views.made[w.view as usize];
             if w.ready.len() < view.scoreboard {
                 w.ready.resize(view.scoreboard, Ready::at(0));
             }
@@ -394,16 +430,31 @@ fn run_ahead(
             w.next += 1;
             continue;
         }
-        let mut at = ready.cycle();
+        if ready.cycle() > w.time {
+            if ready.is_from_memory() {
+                stats.stall_memory += ready.cycle() - w.time;
+            }
+            w.time = ready.cycle();
+        }
         if w.issued == NEVER {
-            if at > now + RUN_AHEAD {
-                return Pause::Until(at);
+            if w.time > now + RUN_AHEAD {
+                return Pause::Until(w.time);
             }
             // Global memory is asked in the order of time.
             if !matches!(op.action, Action::None | Action::Barrier | Action::Shared) {
-                at = at.max(sm.lsu.room_at());
-                if at > now {
-                    return Pause::Until(at);
+                if w.time > now {
+                    return Pause::Until(w.time);
+                }
+                let room = sm.lsu.room_at();
+                if w.in_line {
+                    // It is the first in line; one that had its issue slot before there was a line may have come between.
+                    if room > now {
+                        return Pause::Until(room);
+                    }
+                    stats.stall_queue += now - w.time;
+                    w.time = now;
+                } else if room > now || !sm.lsu.line.is_empty() {
+                    return Pause::NoRoom;
                 }
             }
             let unit = &mut scheduler.units[op.unit as usize];
@@ -412,17 +463,10 @@ fn run_ahead(
                 unit.forget(now);
             }
             while w.slots_taken < op.issues {
-                let from = w.time.max(at);
-                let Some(slot) = take_slot(&mut scheduler.issue, unit, from, interval) else {
+                let Some(slot) = take_slot(&mut scheduler.issue, unit, w.time, interval) else {
                     return Pause::Until(now + RUN_AHEAD / 2);
                 };
-                if w.slots_taken == 0 && at > w.time {
-                    stats.stall_queue += at - ready.cycle();
-                    if ready.is_from_memory() {
-                        stats.stall_memory += ready.cycle() - w.time;
-                    }
-                }
-                stats.stall_unit += slot - from;
+                stats.stall_unit += slot - w.time;
                 w.slots_taken += 1;
                 w.time = slot + 1;
             }

@@ -195,7 +195,7 @@ impl Machine {
             return;
         }
         let ready = self.config.clock.l2.edge(Cycles(ready));
-        let arrival = self.to_sm(slice, r.sm, ready, 32 * r.sectors.count());
+        let arrival = self.send_to_sm(slice, r.sm, ready, 32 * r.sectors.count());
         self.queue.push(arrival, Event::new(Event::REPLY, request));
     }
 

@@ -346,6 +346,7 @@ impl Machine {
         for sm in &mut self.sms {
             sm.schedulers.fill(Scheduler::default());
             sm.shared.clear();
+            sm.lsu.line.clear();
             sm.dealt = 0;
             if shared.from_l1 {
                 // What shared memory takes of the common array is missing from L1.

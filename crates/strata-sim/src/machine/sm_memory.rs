@@ -7,6 +7,7 @@ use crate::coalesce::{LineRequest, bank_conflicts, coalesce};
 use crate::time::Picos;
 use crate::view::{Action, MicroOp, View};
 use arrayvec::ArrayVec;
+use std::collections::VecDeque;
 use strata_core::{LANES, LineAddr, Space};
 
 /// What a request asks of L2.
@@ -60,11 +61,13 @@ pub(super) struct LoadStoreUnit {
     /// When each of the last instructions left the queue before the unit; the oldest is at `next`.
     left: Box<[u64]>,
     next: usize,
+    /// Warps that wait for room in the queue, in the order in which they came.
+    pub(super) line: VecDeque<u32>,
 }
 
 impl LoadStoreUnit {
     pub(super) fn new(queue: u32) -> Self {
-        Self { free: 0, left: vec![0; queue.max(1) as usize].into_boxed_slice(), next: 0 }
+        Self { free: 0, left: vec![0; queue.max(1) as usize].into_boxed_slice(), next: 0, line: VecDeque::new() }
     }
 
     /// When the next instruction finds room in the queue, core cycles.
@@ -339,7 +342,7 @@ impl Machine {
         self.stats.sent += 1;
         self.stats.wait_mshr += ready - r.since;
         let data = if r.kind == Kind::Read { 0 } else { 32 * r.sectors.count() };
-        let arrival = self.to_slice(r.sm, self.core_time(ready), data);
+        let arrival = self.send_to_slice(r.sm, self.core_time(ready), data);
         self.queue.push(arrival, Event::new(Event::L2, request));
     }
 
