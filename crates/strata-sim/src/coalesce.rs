@@ -25,7 +25,8 @@ pub fn coalesce(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: u8, gr
         Pattern::Sequence { first, step }
             if mask == LaneMask::MAX
                 && step == width
-                && (group as usize >= LANES || (step * group) % SECTOR == 0 && first.0 % u64::from(SECTOR) == 0) =>
+                && (group as usize >= LANES
+                    || (step * group).is_multiple_of(SECTOR) && first.0.is_multiple_of(u64::from(SECTOR))) =>
         {
             range(first, u64::from(step) * LANES as u64, out);
         }

@@ -1,7 +1,8 @@
 //! Event-driven timing of a GPU's memory system.
 //!
 //! A [`Machine`] is made of a [`config::GpuConfig`] and pulls what warps do from a [`strata_core::GridSource`]; it never
-//! decides what a program computes, only when. The road of a request: `machine` (issue, L1, crossbar, L2), then [`dram`].
+//! decides what a program computes, only when. The road of a request: `machine` (issue, L1, crossbar, L2), then [`dram`];
+//! a [`link`] leads to the host. What was counted is a [`stats::Reading`], from which [`energy`] follows.
 //!
 //! Invariants: time is integer picoseconds, and everything that happens is ordered by (time, sequence), so two runs agree
 //! byte for byte; nothing polls; no number that describes hardware stands in the code, all come from the configuration.

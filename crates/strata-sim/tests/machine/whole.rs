@@ -1,0 +1,62 @@
+//! Whole runs: the same every time, complete, and at a cost in proportion to what is simulated.
+
+use crate::script::{Bench, Ran, Script, gpu, load_line, store_words, use_of};
+use strata_core::stats::Stats;
+
+/// A stream: every CTA of four warps reads two lines of its own per warp and writes one.
+fn stream(ctas: u64) -> Script {
+    let warp =
+        |w: u64| [load_line(1, 3 * w), load_line(2, 3 * w + 1), use_of(1), use_of(2), store_words(3 * w + 2, 32)];
+    let warps: Vec<_> = (0..4).map(warp).collect();
+    Script::new(&warps.iter().map(|w| &w[..]).collect::<Vec<_>>()).ctas(ctas, 12 * 128)
+}
+
+fn run_stream(preset: &str, changes: &[&str], ctas: u64) -> Ran {
+    Bench::new(gpu(preset, changes)).run(stream(ctas))
+}
+
+#[test]
+fn two_runs_give_the_same_bytes() {
+    let text = || {
+        let config = gpu("titan-x-pascal", &["dram.timing.refi=2437"]);
+        let ran = Bench::new(config.clone()).run(stream(2000));
+        let mut stats = Stats::default();
+        ran.counted.export("gpu", &config, ran.cycles, &mut stats);
+        ran.counted.members("gpu").iter().for_each(|m| m.export(&mut stats));
+        format!("{} {stats:?}", ran.cycles)
+    };
+    let first = text();
+    assert!(first.contains("gpu.l2[23].reads") && first.contains("gpu.energy.total"));
+    assert_eq!(first.as_bytes(), text().as_bytes());
+}
+
+#[test]
+fn every_byte_is_moved_once() {
+    let ran = run_stream("titan-v", &[], 1000);
+    let (l2, dram) = (ran.counted.l2(), ran.counted.dram());
+    assert_eq!((l2.reads, l2.writes), (1000 * 4 * 2 * 4, 1000 * 4 * 4));
+    assert_eq!(dram.read_accesses, l2.reads);
+    assert_eq!(ran.counted.machine.sent, 1000 * 4 * 3);
+    let members: u64 = ran.counted.slices.iter().map(|slice| slice.reads).sum();
+    assert_eq!(members, l2.reads);
+}
+
+/// Events that the simulator handles for each line request.
+fn events_per_request(ran: &Ran) -> f64 {
+    ran.counted.machine.events as f64 / ran.counted.machine.sent as f64
+}
+
+#[test]
+fn the_work_of_a_request_does_not_grow_with_the_input() {
+    for preset in ["titan-x-pascal", "titan-v"] {
+        let [small, large] = [500, 8000].map(|ctas| events_per_request(&run_stream(preset, &[], ctas)));
+        assert!(large < 1.1 * small, "{preset}: {small} and {large} events per request");
+    }
+}
+
+#[test]
+fn the_work_of_a_request_does_not_grow_with_the_machine() {
+    let work = |sms: &str| events_per_request(&run_stream("titan-x-pascal", &[sms], 2000));
+    let (small, large) = (work("sm.count=28"), work("sm.count=84"));
+    assert!(large < 1.1 * small, "{small} and {large} events per request");
+}
