@@ -49,7 +49,7 @@ impl Do {
             width: 4,
             bypass_l1: matches!(self, Self::LoadPastL1(_)),
             read_only: false,
-            dst: if access == Access::Load { [0].into_iter().collect() } else { Default::default() },
+            dst: if access == Access::Load { [0].into_iter().collect() } else { arrayvec::ArrayVec::default() },
             src: [0].into_iter().collect(),
             line,
             name: name.into(),
