@@ -145,7 +145,9 @@ mod tests {
         fn what_is_written_is_read(fields in proptest::collection::vec((any::<u64>(), 1u32..=56), 0..18)) {
             let fields: Vec<_> = fields.into_iter().map(|(value, count)| (value & ((1 << count) - 1), count)).collect();
             let mut writer = BitWriter::new();
-            fields.iter().for_each(|&(value, count)| writer.put(value, count));
+            for &(value, count) in &fields {
+                writer.put(value, count);
+            }
             let mut reader = BitReader::new(&writer.finish());
             for &(value, count) in &fields {
                 prop_assert_eq!(reader.take(count), value);

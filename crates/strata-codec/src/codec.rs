@@ -2,7 +2,6 @@
 
 use crate::bits::{BitReader, BitWriter};
 use crate::codes::{Bdi, Bpc, CPack, Fibonacci, Fpc, Malformed, Mpc, ZeroValue};
-use crate::words::{self, Words};
 use crate::{Entry, Size, cpu};
 use std::fmt;
 use std::str::FromStr;
@@ -30,16 +29,8 @@ pub enum Codec {
 
 impl Codec {
     /// All codecs, in the order in which tables list them.
-    pub const ALL: [Self; 8] = [
-        Self::Bpc,
-        Self::Bdi,
-        Self::Fpc,
-        Self::BdiFpc,
-        Self::CPack,
-        Self::ZeroValue,
-        Self::Fibonacci,
-        Self::Mpc,
-    ];
+    pub const ALL: [Self; 8] =
+        [Self::Bpc, Self::Bdi, Self::Fpc, Self::BdiFpc, Self::CPack, Self::ZeroValue, Self::Fibonacci, Self::Mpc];
 
     /// The name that people type and results carry; [`FromStr`] reads it.
     pub fn name(self) -> &'static str {
@@ -56,21 +47,21 @@ impl Codec {
     }
 
     /// How much of a memory the entry takes.
+    #[inline]
     pub fn size(self, entry: &Entry) -> Size {
-        self.choose(&words::from_entry(entry)).1
+        self.choose(entry).1
     }
 
     /// What is stored of the entry.
     pub fn encode(self, entry: &Entry) -> Encoded {
-        let words = words::from_entry(entry);
-        let (form, size) = self.choose(&words);
+        let (form, size) = self.choose(entry);
         let bytes = match form {
             Form::Zero => [0; _],
-            // Little endian, so that the code is the beginning of the entry.
+            // The repeated value is how the entry begins.
             Form::Repeated | Form::Raw => *entry,
             Form::Coded(scheme) => {
                 let mut code = BitWriter::new();
-                scheme.write(&words, &mut code);
+                scheme.write(entry, &mut code);
                 debug_assert_eq!(code.written() as u32, size.bits(), "{scheme:?} of {entry:?}");
                 code.finish()
             }
@@ -80,17 +71,19 @@ impl Codec {
 
     /// The form that takes least, and its size.
     #[inline]
-    fn choose(self, words: &Words) -> (Form, Size) {
-        if words::all_zero(words) {
-            return (Form::Zero, Size::of_code(0));
-        }
-        let coded = |scheme: Scheme| match Size::of_code(scheme.bits(words)) {
-            Size::RAW => (Form::Raw, Size::RAW),
-            size => (Form::Coded(scheme), size),
+    fn choose(self, entry: &Entry) -> (Form, Size) {
+        let coded = |scheme: Scheme| {
+            let size = Size::of_code(scheme.bits(entry));
+            match size {
+                Size::ZERO => (Form::Zero, size),
+                Size::RAW => (Form::Raw, size),
+                _ => (Form::Coded(scheme), size),
+            }
         };
-        let repeated_or_bdi = || match words::repeated(words) {
-            Some(_) => (Form::Repeated, Size::of_code(u64::BITS)),
-            None => coded(Scheme::Bdi),
+        let repeated_or_bdi = || match coded(Scheme::Bdi) {
+            (Form::Zero, size) => (Form::Zero, size),
+            _ if is_repeated(entry) => (Form::Repeated, Size::of_code(u64::BITS)),
+            bdi => bdi,
         };
         match self {
             Self::Bpc => coded(Scheme::Bpc),
@@ -106,6 +99,13 @@ impl Codec {
             Self::Mpc => coded(Scheme::Mpc),
         }
     }
+}
+
+/// Whether the entry is one 8-byte value, repeated.
+#[inline]
+fn is_repeated(entry: &Entry) -> bool {
+    let (values, _) = entry.as_chunks::<8>();
+    values.iter().all(|value| *value == values[0])
 }
 
 impl fmt::Display for Codec {
@@ -150,32 +150,36 @@ pub enum Scheme {
 }
 
 impl Scheme {
+    /// All codes.
+    pub const ALL: [Self; 7] =
+        [Self::Bpc, Self::Bdi, Self::Fpc, Self::CPack, Self::ZeroValue, Self::Fibonacci, Self::Mpc];
+
     #[inline]
-    fn bits(self, words: &Words) -> u32 {
+    fn bits(self, entry: &Entry) -> u32 {
         match self {
-            Self::Bpc => cpu::bits::<Bpc>(words),
-            Self::Bdi => cpu::bits::<Bdi>(words),
-            Self::Fpc => cpu::bits::<Fpc>(words),
-            Self::CPack => cpu::bits::<CPack>(words),
-            Self::ZeroValue => cpu::bits::<ZeroValue>(words),
-            Self::Fibonacci => cpu::bits::<Fibonacci>(words),
-            Self::Mpc => cpu::bits::<Mpc>(words),
+            Self::Bpc => cpu::bits::<Bpc>(entry),
+            Self::Bdi => cpu::bits::<Bdi>(entry),
+            Self::Fpc => cpu::bits::<Fpc>(entry),
+            Self::CPack => cpu::bits::<CPack>(entry),
+            Self::ZeroValue => cpu::bits::<ZeroValue>(entry),
+            Self::Fibonacci => cpu::bits::<Fibonacci>(entry),
+            Self::Mpc => cpu::bits::<Mpc>(entry),
         }
     }
 
-    fn write(self, words: &Words, out: &mut BitWriter) {
+    fn write(self, entry: &Entry, out: &mut BitWriter) {
         match self {
-            Self::Bpc => cpu::write::<Bpc>(words, out),
-            Self::Bdi => cpu::write::<Bdi>(words, out),
-            Self::Fpc => cpu::write::<Fpc>(words, out),
-            Self::CPack => cpu::write::<CPack>(words, out),
-            Self::ZeroValue => cpu::write::<ZeroValue>(words, out),
-            Self::Fibonacci => cpu::write::<Fibonacci>(words, out),
-            Self::Mpc => cpu::write::<Mpc>(words, out),
+            Self::Bpc => cpu::write::<Bpc>(entry, out),
+            Self::Bdi => cpu::write::<Bdi>(entry, out),
+            Self::Fpc => cpu::write::<Fpc>(entry, out),
+            Self::CPack => cpu::write::<CPack>(entry, out),
+            Self::ZeroValue => cpu::write::<ZeroValue>(entry, out),
+            Self::Fibonacci => cpu::write::<Fibonacci>(entry, out),
+            Self::Mpc => cpu::write::<Mpc>(entry, out),
         }
     }
 
-    fn read(self, code: &mut BitReader) -> Result<Words, Malformed> {
+    fn read(self, code: &mut BitReader) -> Result<Entry, Malformed> {
         match self {
             Self::Bpc => cpu::read::<Bpc>(code),
             Self::Bdi => cpu::read::<Bdi>(code),
@@ -219,14 +223,11 @@ impl Form {
             Self::Raw => stored.first_chunk().copied().ok_or(too_short),
             Self::Coded(scheme) => {
                 let mut code = BitReader::new(stored);
-                let words = scheme.read(&mut code);
+                let entry = scheme.read(&mut code);
                 if code.passed_the_end() {
                     return Err(too_short);
                 }
-                match words {
-                    Ok(words) => Ok(words::to_entry(&words)),
-                    Err(reason) => Err(DecodeError::Malformed { scheme, bit: code.position(), reason }),
-                }
+                entry.map_err(|reason| DecodeError::Malformed { scheme, bit: code.position(), reason })
             }
         }
     }
@@ -236,7 +237,9 @@ impl Form {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The code goes on after the last byte.
-    #[error("an entry stored as {form:?} goes on after its {bytes} bytes; was its size class read from the right metadata?")]
+    #[error(
+        "an entry stored as {form:?} goes on after its {bytes} bytes; was its size class read from the right metadata?"
+    )]
     TooShort {
         /// How the entry was said to be stored.
         form: Form,

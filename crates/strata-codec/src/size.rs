@@ -7,6 +7,9 @@ use crate::ENTRY_BYTES;
 pub struct Size(u16);
 
 impl Size {
+    /// An entry of which nothing is stored.
+    pub(crate) const ZERO: Self = Self(0);
+
     /// An entry that is stored as it is.
     pub(crate) const RAW: Self = Self(ENTRY_BYTES as u16 * 8);
 
@@ -16,11 +19,13 @@ impl Size {
     }
 
     /// Bits, as the codec counts them.
+    #[inline]
     pub fn bits(self) -> u32 {
         self.0.into()
     }
 
     /// Whole bytes.
+    #[inline]
     pub fn bytes(self) -> usize {
         usize::from(self.0.div_ceil(8))
     }
@@ -36,31 +41,48 @@ impl Size {
 /// assert_eq!(SizeClasses::BUDDY.all(), [0, 8, 32, 64, 96, 128]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SizeClasses(&'static [u16]);
+pub struct SizeClasses {
+    classes: &'static [u16],
+    /// The index of the class for every number of bytes.
+    index: [u8; ENTRY_BYTES + 1],
+}
 
 impl SizeClasses {
     /// The eight sizes of the ideal study (Buddy Compression, section II-C).
-    pub const IDEAL: Self = Self(&[0, 8, 16, 32, 64, 80, 96, 128]);
+    pub const IDEAL: Self = Self::new(&[0, 8, 16, 32, 64, 80, 96, 128]);
 
     /// Whole sectors of 32 B, which Buddy Compression stores (section III). The index of a class is its number of sectors.
-    pub const SECTORS: Self = Self(&[0, 32, 64, 96, 128]);
+    pub const SECTORS: Self = Self::new(&[0, 32, 64, 96, 128]);
 
     /// Whole sectors, and the 8 B that an entry has in a mostly-zero region with a target of 16x (section III-B).
-    pub const BUDDY: Self = Self(&[0, 8, 32, 64, 96, 128]);
+    pub const BUDDY: Self = Self::new(&[0, 8, 32, 64, 96, 128]);
+
+    const fn new(classes: &'static [u16]) -> Self {
+        let mut index = [0; ENTRY_BYTES + 1];
+        let mut bytes = 1;
+        while bytes <= ENTRY_BYTES {
+            let before = index[bytes - 1];
+            index[bytes] = if bytes > classes[before as usize] as usize { before + 1 } else { before };
+            bytes += 1;
+        }
+        Self { classes, index }
+    }
 
     /// All classes, in bytes.
-    pub fn all(self) -> &'static [u16] {
-        self.0
+    pub const fn all(&self) -> &'static [u16] {
+        self.classes
     }
 
     /// The smallest class that holds an entry of this size, as an index into [`all`](Self::all).
-    pub fn index(self, size: Size) -> usize {
-        self.0.iter().filter(|&&class| usize::from(class) < size.bytes()).count()
+    #[inline]
+    pub fn index(&self, size: Size) -> usize {
+        self.index[size.bytes()].into()
     }
 
     /// The smallest class that holds an entry of this size, in bytes.
-    pub fn bytes(self, size: Size) -> u16 {
-        self.0[self.index(size)]
+    #[inline]
+    pub fn bytes(&self, size: Size) -> u16 {
+        self.classes[self.index(size)]
     }
 }
 

@@ -1,6 +1,7 @@
 //! An entry as 32 little-endian words, and what several codes do to them.
 
 use crate::Entry;
+use crate::lanes::{Lanes, VECTORS};
 
 /// Words in an entry.
 pub(crate) const WORDS: usize = 32;
@@ -24,20 +25,18 @@ pub(crate) fn to_entry(words: &Words) -> Entry {
 
 #[inline(always)]
 pub(crate) fn all_zero(words: &Words) -> bool {
-    words.iter().fold(0, |seen, word| seen | word) == 0
-}
-
-/// The 8-byte value that the entry repeats, if it does.
-#[inline(always)]
-pub(crate) fn repeated(words: &Words) -> Option<u64> {
-    let differences = (2..WORDS).fold(0, |seen, i| seen | (words[i] ^ words[i - 2]));
-    (differences == 0).then_some(u64::from(words[1]) << 32 | u64::from(words[0]))
+    let mut seen = 0;
+    for word in words {
+        seen |= word;
+    }
+    seen == 0
 }
 
 /// Bit i is set where word i is not zero.
 #[inline(always)]
-pub(crate) fn nonzero_mask(words: &Words) -> u32 {
-    (0..WORDS).fold(0, |mask, i| mask | u32::from(words[i] != 0) << i)
+pub(crate) fn nonzero_mask<L: Lanes>(words: &Words) -> u32 {
+    let [a, b, c, d] = L::from_words(words);
+    !(a.zero_lanes() | b.zero_lanes() << 8 | c.zero_lanes() << 16 | d.zero_lanes() << 24)
 }
 
 /// Whether the word is the sign extension of its lowest `bits`.
@@ -48,33 +47,57 @@ pub(crate) fn fits(word: u32, bits: u32) -> bool {
 
 /// The bit matrix transposed: bit i of word b was bit b of word i. Its own inverse.
 #[inline(always)]
-pub(crate) fn transposed(mut matrix: Words) -> Words {
-    // Swap the off-diagonal quarters of ever smaller squares (Hacker's Delight, section 7-3).
-    let mut low = 0x0000_ffff;
-    let mut half = WORDS / 2;
-    while half > 0 {
-        for square in (0..WORDS).step_by(2 * half) {
-            for row in square..square + half {
-                let swap = (matrix[row] >> half ^ matrix[row + half]) & low;
-                matrix[row + half] ^= swap;
-                matrix[row] ^= swap << half;
-            }
-        }
-        half /= 2;
-        low ^= low << half;
-    }
-    matrix
+pub(crate) fn transposed<L: Lanes>(matrix: [L; VECTORS]) -> [L; VECTORS] {
+    // Swap the off-diagonal quarters of ever smaller squares (Hacker's Delight, section 7-3): first of squares that
+    // fill whole vectors, then of squares inside one.
+    let [a, b, c, d] = matrix;
+    let ((a, c), (b, d)) = (quarters_swapped::<L, 16>(a, c), quarters_swapped::<L, 16>(b, d));
+    let ((a, b), (c, d)) = (quarters_swapped::<L, 8>(a, b), quarters_swapped::<L, 8>(c, d));
+    [squares_swapped(a), squares_swapped(b), squares_swapped(c), squares_swapped(d)]
+}
+
+/// Columns from `half` on of the upper rows, and columns below `half` of the lower rows, change places.
+#[inline(always)]
+fn quarters_swapped<L: Lanes, const HALF: i32>(upper: L, lower: L) -> (L, L) {
+    let low = L::splat(low_columns(HALF as u32));
+    let swap = upper.shift_right::<HALF>().xor(lower).and(low);
+    (upper.xor(swap.shift_left::<HALF>()), lower.xor(swap))
+}
+
+/// The same in squares of 8, 4 and 2 rows of one vector.
+#[inline(always)]
+fn squares_swapped<L: Lanes>(rows: L) -> L {
+    let rows = exchanged::<L, 4>(rows, rows.swapped::<4>());
+    let rows = exchanged::<L, 2>(rows, rows.swapped::<2>());
+    exchanged::<L, 1>(rows, rows.swapped::<1>())
+}
+
+/// Every row keeps one half of its columns and takes the other from its partner, `HALF` rows away.
+#[inline(always)]
+fn exchanged<L: Lanes, const HALF: i32>(rows: L, partners: L) -> L {
+    let low = low_columns(HALF as u32);
+    let upper = |row: usize| row & HALF as usize == 0;
+    let kept = L::from_array(std::array::from_fn(|row| if upper(row) { low } else { !low }));
+    let left = L::from_array(std::array::from_fn(|row| if upper(row) { !low } else { 0 }));
+    let right = L::from_array(std::array::from_fn(|row| if upper(row) { 0 } else { low }));
+    rows.and(kept).or(partners.shift_left::<HALF>().and(left)).or(partners.shift_right::<HALF>().and(right))
+}
+
+/// The lower half of every `2 * half` columns.
+const fn low_columns(half: u32) -> u32 {
+    u32::MAX / ((1 << half) + 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lanes::Plain;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn a_transposed_matrix_has_rows_for_columns(words: Words) {
-            let planes = transposed(words);
+            let planes = Plain::to_words(transposed(Plain::from_words(&words)));
             for (i, word) in words.iter().enumerate() {
                 for (b, plane) in planes.iter().enumerate() {
                     prop_assert_eq!(plane >> i & 1, word >> b & 1);
@@ -95,14 +118,5 @@ mod tests {
         for (word, bits, expected) in [(7, 4, true), (8, 4, false), (-8, 4, true), (-9, 4, false), (-32768, 16, true)] {
             assert_eq!(fits(word as u32, bits), expected, "{word} in {bits} bits");
         }
-    }
-
-    #[test]
-    fn a_repeated_value_has_eight_bytes() {
-        let words = std::array::from_fn(|i| if i % 2 == 0 { 5 } else { 9 });
-        assert_eq!(repeated(&words), Some(9 << 32 | 5));
-        let mut other = words;
-        other[31] = 8;
-        assert_eq!(repeated(&other), None);
     }
 }

@@ -6,8 +6,8 @@ use strata_codec::{ENTRY_BYTES, Entry};
 const BYTES: usize = 1 << 20;
 
 /// One kind of data, in whole entries.
-pub struct Data {
-    pub name: String,
+pub(crate) struct Data {
+    pub(crate) name: String,
     bytes: Vec<u8>,
 }
 
@@ -18,15 +18,15 @@ impl Data {
         Self { name: name.to_owned(), bytes }
     }
 
-    pub fn read(path: &str) -> Self {
+    pub(crate) fn read(path: &str) -> Self {
         Self::new(path, std::fs::read(path).unwrap_or_else(|error| panic!("{path}: {error}")))
     }
 
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    pub fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[Entry] {
         self.bytes.as_chunks().0
     }
 }
@@ -56,7 +56,7 @@ fn words(name: &str, mut word: impl FnMut(usize) -> u32) -> Data {
 }
 
 /// All kinds.
-pub fn kinds() -> Vec<Data> {
+pub(crate) fn kinds() -> Vec<Data> {
     let mut random = Random(1);
     let mut column = 0u32;
     let wave = |i: usize| (i as f64 * 0.001).sin() * 300.0 + 320.0;

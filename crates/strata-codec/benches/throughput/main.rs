@@ -47,19 +47,21 @@ impl Row {
     }
 
     fn add_codec(&mut self, codec: Codec, entries: &[Entry]) {
-        let (size, stored) = fastest(|| {
-            entries.iter().map(|entry| u64::from(SizeClasses::IDEAL.bytes(codec.size(entry)))).sum::<u64>()
-        });
+        let (size, stored) =
+            fastest(|| entries.iter().map(|entry| u64::from(SizeClasses::IDEAL.bytes(codec.size(entry)))).sum::<u64>());
         let mut encoded: Vec<Encoded> = Vec::with_capacity(entries.len());
         let (encode, ()) = fastest(|| {
             encoded.clear();
             encoded.extend(entries.iter().map(|entry| codec.encode(entry)));
         });
         let (decode, same) = fastest(|| {
-            entries.iter().zip(&encoded).all(|(entry, stored)| stored.form().decode(stored.bytes()).as_ref() == Ok(entry))
+            entries
+                .iter()
+                .zip(&encoded)
+                .all(|(entry, stored)| stored.form().decode(stored.bytes()).as_ref() == Ok(entry))
         });
         assert!(same, "{codec} changed an entry");
-        self.add(entries.len() * size_of::<Entry>(), stored as f64, size, encode, decode);
+        self.add(size_of_val(entries), stored as f64, size, encode, decode);
     }
 
     fn add_lz4(&mut self, bytes: &[u8]) {
@@ -89,7 +91,9 @@ fn table(title: &str, data: &[Data], codecs: &[Codec]) {
     println!("\n{title:<12} {:>9} {:>9} {:>9} {:>9}", "size", "encode", "decode", "ratio");
     for &codec in codecs {
         let mut row = Row::default();
-        data.iter().for_each(|data| row.add_codec(codec, data.entries()));
+        for data in data {
+            row.add_codec(codec, data.entries());
+        }
         row.print(codec.name());
     }
     let mut others = [Row::default(), Row::default(), Row::default()];
@@ -116,7 +120,9 @@ fn main() {
     }
     println!("GB/s of one core (10^9 bytes per second); ratio of original to stored size");
     if options.iter().any(|option| option == "--each") {
-        data.iter().for_each(|data| table(&data.name, std::slice::from_ref(data), &codecs));
+        for data in &data {
+            table(&data.name, std::slice::from_ref(data), &codecs);
+        }
     }
     table("all", &data, &codecs);
 }

@@ -11,6 +11,7 @@
 use super::{Code, Malformed, NO_CODE};
 use crate::ENTRY_BYTES;
 use crate::bits::{BitReader, BitWriter};
+use crate::lanes::Lanes;
 use crate::words::{WORDS, Words};
 
 /// Bytes of an element and of a delta.
@@ -62,8 +63,13 @@ impl Layout {
     /// The base: the first element that zero cannot reach. Zero if there is none.
     #[inline(always)]
     fn base(self, words: &Words) -> u64 {
-        let elements = (0..self.elements() as usize).map(|i| self.element(words, i));
-        elements.into_iter().find(|&element| !self.reaches(0, element)).unwrap_or(0)
+        for i in 0..self.elements() as usize {
+            let element = self.element(words, i);
+            if !self.reaches(0, element) {
+                return element;
+            }
+        }
+        0
     }
 
     #[inline(always)]
@@ -82,12 +88,12 @@ pub(crate) struct Bdi;
 
 impl Code for Bdi {
     #[inline(always)]
-    fn bits(words: &Words) -> u32 {
+    fn bits<L: Lanes>(words: &Words) -> u32 {
         layout_of(words).map_or(NO_CODE, |number| LAYOUTS[number].code_bits())
     }
 
     #[inline(always)]
-    fn write(words: &Words, out: &mut BitWriter) {
+    fn write<L: Lanes>(words: &Words, out: &mut BitWriter) {
         let Some(number) = layout_of(words) else { return };
         let layout = LAYOUTS[number];
         let base = layout.base(words);
@@ -111,7 +117,7 @@ impl Code for Bdi {
     }
 
     #[inline(always)]
-    fn read(code: &mut BitReader) -> Result<Words, Malformed> {
+    fn read<L: Lanes>(code: &mut BitReader) -> Result<Words, Malformed> {
         let Some(&layout) = LAYOUTS.get(code.take(4) as usize) else { return Err("there is no such layout") };
         let base = (0..layout.element / 2).fold(0, |base, _| base << 16 | code.take(16));
         let to_base: u64 = (0..layout.elements()).fold(0, |mask, i| mask | code.take(1) << i);
@@ -134,13 +140,29 @@ impl Code for Bdi {
 /// The first, and so the smallest, layout that fits.
 #[inline(always)]
 fn layout_of(words: &Words) -> Option<usize> {
-    (0..LAYOUTS.len()).find(|&number| LAYOUTS[number].fits(words))
+    // Written out, so that each is compiled for its layout.
+    if LAYOUTS[0].fits(words) {
+        Some(0)
+    } else if LAYOUTS[1].fits(words) {
+        Some(1)
+    } else if LAYOUTS[2].fits(words) {
+        Some(2)
+    } else if LAYOUTS[3].fits(words) {
+        Some(3)
+    } else if LAYOUTS[4].fits(words) {
+        Some(4)
+    } else if LAYOUTS[5].fits(words) {
+        Some(5)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codes::testing::{check, check_malformed};
+    use crate::codes::testing::{check, check_malformed, fields};
+    use crate::lanes::Plain;
 
     /// An entry of 8-byte elements.
     fn longs(element: impl Fn(usize) -> u64) -> Words {
@@ -172,15 +194,15 @@ mod tests {
     fn four_byte_elements() {
         // 32 numbers around a million: no 8-byte element reaches another with one byte.
         let words = std::array::from_fn(|i| 1_000_000 + i as u32);
-        let deltas: String = (0..32).map(|i| format!("{i:08b}")).collect();
+        let deltas = fields(8, 0..32);
         check::<Bdi>(words, &format!("0001 {:032b} {} {deltas} 0000", 1_000_000, "1".repeat(32)));
     }
 
     #[test]
     fn two_byte_elements_are_the_last_resort() {
         // Halves near 0x4000, too far apart as words.
-        let words = std::array::from_fn(|i| 0x4000_4000 + ((i as u32) << 16 | i as u32 * 3));
-        let deltas: String = (0..32).map(|i| format!("{:08b}{i:08b}", i * 3)).collect();
+        let words = std::array::from_fn(|i| 0x4000_4000 + 0x0001_0003 * i as u32);
+        let deltas = fields(8, (0..32).flat_map(|i| [3 * i, i]));
         check::<Bdi>(words, &format!("0101 {:016b} {} {deltas} 0000", 0x4000, "1".repeat(64)));
     }
 
@@ -189,7 +211,7 @@ mod tests {
         for (step, number, bytes) in [(200, 2, 43), (1 << 20, 4, 75)] {
             let words = longs(|i| 0x7fff_0000_0000 + step * i as u64);
             assert_eq!(layout_of(&words), Some(number));
-            assert_eq!(Bdi::bits(&words), bytes * 8);
+            assert_eq!(Bdi::bits::<Plain>(&words), bytes * 8);
         }
         assert_eq!(layout_of(&std::array::from_fn(|i| 0x10_0000 + 777 * i as u32)), Some(3));
     }
@@ -197,7 +219,7 @@ mod tests {
     #[test]
     fn nothing_fits() {
         let words = std::array::from_fn(|i| (i as u32 + 1).wrapping_mul(0x9e37_79b9));
-        assert_eq!(Bdi::bits(&words), NO_CODE);
+        assert_eq!(Bdi::bits::<Plain>(&words), NO_CODE);
     }
 
     #[test]

@@ -20,6 +20,7 @@
 
 use super::{Code, Malformed};
 use crate::bits::{BitReader, BitWriter};
+use crate::lanes::{LANES, Lanes, VECTORS};
 use crate::words::{WORDS, Words, fits, transposed};
 
 /// Differences in an entry, and bits of a plane.
@@ -28,15 +29,13 @@ const DELTAS: u32 = 31;
 const TOP: u32 = 32;
 /// A plane of ones.
 const ONES: u32 = (1 << DELTAS) - 1;
-/// Words that are looked at together: a 256-bit vector.
-const LANES: usize = 8;
 
 pub(crate) struct Bpc;
 
 impl Code for Bpc {
     #[inline(always)]
-    fn bits(words: &Words) -> u32 {
-        let kinds = Kinds::of(&Deltas::of(words));
+    fn bits<L: Lanes>(words: &Words) -> u32 {
+        let kinds = Kinds::of(&Deltas::<L>::of(words));
         let zero_runs = kinds.zero & !(kinds.zero << 1);
         let lone_zeros = zero_runs & !(kinds.zero >> 1);
         let (zero_runs, lone_zeros) = (zero_runs.count_ones(), lone_zeros.count_ones());
@@ -47,11 +46,11 @@ impl Code for Bpc {
     }
 
     #[inline(always)]
-    fn write(words: &Words, out: &mut BitWriter) {
+    fn write<L: Lanes>(words: &Words, out: &mut BitWriter) {
         write_base(words[0], out);
-        let deltas = Deltas::of(words);
+        let deltas = Deltas::<L>::of(words);
         let kinds = Kinds::of(&deltas);
-        let planes = transposed(deltas.gray);
+        let planes = L::to_words(transposed(deltas.gray));
         let mut b = TOP as i32;
         while b >= 0 {
             let here = 1u64 << b;
@@ -78,7 +77,7 @@ impl Code for Bpc {
     }
 
     #[inline(always)]
-    fn read(code: &mut BitReader) -> Result<Words, Malformed> {
+    fn read<L: Lanes>(code: &mut BitReader) -> Result<Words, Malformed> {
         let base = read_base(code);
         let mut planes: Words = [0; WORDS];
         let mut above = 0;
@@ -104,7 +103,9 @@ impl Code for Bpc {
                 2 => (0, 3),
                 _ => match next >> 59 {
                     0b00000 => (ONES, 5),
-                    0b00001 if above == 0 => return Err("a plane is said to differ from the one above, but both are zero"),
+                    0b00001 if above == 0 => {
+                        return Err("a plane is said to differ from the one above, but both are zero");
+                    }
                     0b00001 => (above, 5),
                     0b00010 if position + 1 < DELTAS => (0b11 << position, 10),
                     0b00011 if position < DELTAS => (1 << position, 10),
@@ -118,7 +119,7 @@ impl Code for Bpc {
             }
             b -= 1;
         }
-        let deltas = transposed(planes);
+        let deltas = L::to_words(transposed(L::from_words(&planes)));
         let mut words = [base; WORDS];
         for i in 1..WORDS {
             words[i] = words[i - 1].wrapping_add(deltas[i - 1]);
@@ -128,25 +129,28 @@ impl Code for Bpc {
 }
 
 /// The 31 differences; a 32nd, zero, makes whole vectors.
-struct Deltas {
+struct Deltas<L> {
     /// Their lower 32 bits: column b is DBP plane b.
-    low: Words,
+    low: [L; VECTORS],
     /// Every bit xor the one above it: column b is DBX plane b.
-    gray: Words,
+    gray: [L; VECTORS],
     /// Plane 32, both DBP and DBX.
     signs: u32,
 }
 
-impl Deltas {
+impl<L: Lanes> Deltas<L> {
     #[inline(always)]
     fn of(words: &Words) -> Self {
-        let (mut low, mut gray, mut signs) = ([0; WORDS], [0; WORDS], 0);
-        for i in 0..DELTAS as usize {
-            let delta = words[i + 1].wrapping_sub(words[i]);
-            let negative = u32::from((words[i + 1] as i32) < (words[i] as i32));
-            low[i] = delta;
-            gray[i] = delta ^ (delta >> 1 | negative << 31);
-            signs |= negative << i;
+        let vectors = L::from_words(words);
+        let (mut low, mut gray, mut signs) = (vectors, vectors, 0);
+        for k in 0..VECTORS {
+            // After the last word comes the last word, for a difference of zero.
+            let following = if k + 1 < VECTORS { vectors[k + 1] } else { L::splat(words[WORDS - 1]) };
+            let next = vectors[k].next(following);
+            let negative = next.less(vectors[k]);
+            low[k] = next.minus(vectors[k]);
+            gray[k] = low[k].xor(low[k].shift_right::<1>().or(negative.shift_left::<31>()));
+            signs |= negative.top_bits() << (k * LANES);
         }
         Self { low, gray, signs }
     }
@@ -164,33 +168,81 @@ struct Kinds {
 
 impl Kinds {
     #[inline(always)]
-    fn of(deltas: &Deltas) -> Self {
-        let (mut any, mut all) = ([0; LANES], [!0; LANES]);
-        let mut adjacent = [0; LANES];
-        let mut counts = [Counts::default(); LANES];
-        for at in (0..WORDS).step_by(LANES) {
-            for lane in 0..LANES {
-                let i = at + lane;
-                let dbx = deltas.gray[i];
-                any[lane] |= deltas.low[i];
-                all[lane] &= if i < DELTAS as usize { dbx } else { !0 };
-                // The last word is zero and has no neighbour.
-                adjacent[lane] |= if i < DELTAS as usize { dbx & deltas.gray[i + 1] } else { 0 };
-                counts[lane] = counts[lane].plus(Counts { one: dbx, two: 0, three: 0 });
-            }
+    fn of<L: Lanes>(deltas: &Deltas<L>) -> Self {
+        let none = L::splat(0);
+        let mut columns = Columns { any: none, all: L::splat(!0), adjacent: none, one: none, two: none, three: none };
+        for k in 0..VECTORS {
+            let dbx = deltas.gray[k];
+            let last = k + 1 == VECTORS;
+            let following = if last { none } else { deltas.gray[k + 1] };
+            // The last word is no difference.
+            let present = if last { dbx.with_lane(LANES - 1, !0) } else { dbx };
+            columns = columns.plus(Columns {
+                any: deltas.low[k],
+                all: present,
+                adjacent: dbx.and(dbx.next(following)),
+                one: dbx,
+                two: none,
+                three: none,
+            });
         }
-        let count = counts.into_iter().fold(Counts::default(), Counts::plus);
-        let or = |lanes: [u32; LANES]| lanes.into_iter().fold(0, |seen, lane| seen | lane);
+        let columns = columns.plus(columns.swapped::<4>());
+        let columns = columns.plus(columns.swapped::<2>());
+        let columns = columns.plus(columns.swapped::<1>());
+        let [any, all, adjacent] = [columns.any.first(), columns.all.first(), columns.adjacent.first()];
+        let [one, two, three] = [columns.one.first(), columns.two.first(), columns.three.first()];
         let signs = deltas.signs;
         let with_signs = |columns: u32, signs: bool| u64::from(columns) | u64::from(signs) << TOP;
 
-        let zero = with_signs(!count.one, signs == 0);
-        let ones = with_signs(all.into_iter().fold(!0, |seen, lane| seen & lane), signs == ONES);
-        let silent = u64::from(!or(any)) & !zero & !ones;
+        let zero = with_signs(!one, signs == 0);
+        let ones = with_signs(all, signs == ONES);
+        let silent = u64::from(!any) & !zero & !ones;
         let coded = ones | silent;
-        let pair = with_signs(count.two & !count.three & or(adjacent), is_pair(signs)) & !coded;
-        let single = with_signs(count.one & !count.two, signs.is_power_of_two()) & !coded;
+        let pair = with_signs(two & !three & adjacent, is_pair(signs)) & !coded;
+        let single = with_signs(one & !two, signs.is_power_of_two()) & !coded;
         Self { zero, ones, silent, pair, single }
+    }
+}
+
+/// What is known of the columns of some rows.
+#[derive(Clone, Copy)]
+struct Columns<L> {
+    /// Where DBP has a one.
+    any: L,
+    /// Where DBX has ones only.
+    all: L,
+    /// Where DBX has two ones side by side.
+    adjacent: L,
+    /// Where DBX has at least one, two, three ones.
+    one: L,
+    two: L,
+    three: L,
+}
+
+impl<L: Lanes> Columns<L> {
+    /// Of these rows and of others.
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Self {
+            any: self.any.or(other.any),
+            all: self.all.and(other.all),
+            adjacent: self.adjacent.or(other.adjacent),
+            one: self.one.or(other.one),
+            two: self.two.or(other.two).or(self.one.and(other.one)),
+            three: self.three.or(other.three).or(self.two.and(other.one)).or(self.one.and(other.two)),
+        }
+    }
+
+    #[inline(always)]
+    fn swapped<const DISTANCE: usize>(self) -> Self {
+        Self {
+            any: self.any.swapped::<DISTANCE>(),
+            all: self.all.swapped::<DISTANCE>(),
+            adjacent: self.adjacent.swapped::<DISTANCE>(),
+            one: self.one.swapped::<DISTANCE>(),
+            two: self.two.swapped::<DISTANCE>(),
+            three: self.three.swapped::<DISTANCE>(),
+        }
     }
 }
 
@@ -198,25 +250,6 @@ impl Kinds {
 #[inline(always)]
 fn is_pair(plane: u32) -> bool {
     plane & plane >> 1 != 0 && plane.count_ones() == 2
-}
-
-/// For each column, whether it has at least one, two, three ones.
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    one: u32,
-    two: u32,
-    three: u32,
-}
-
-impl Counts {
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        Self {
-            one: self.one | other.one,
-            two: self.two | other.two | self.one & other.one,
-            three: self.three | other.three | self.two & other.one | self.one & other.two,
-        }
-    }
 }
 
 #[inline(always)]

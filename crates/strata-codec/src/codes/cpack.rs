@@ -14,17 +14,18 @@
 
 use super::{Code, Malformed};
 use crate::bits::{BitReader, BitWriter};
+use crate::lanes::{LANES, Lanes};
 use crate::words::{WORDS, Words};
 
 /// Places in the dictionary.
-const PLACES: usize = 16;
+const PLACES: usize = 2 * LANES;
 
 pub(crate) struct CPack;
 
 impl Code for CPack {
     #[inline(always)]
-    fn bits(words: &Words) -> u32 {
-        let mut dictionary = Dictionary::new();
+    fn bits<L: Lanes>(words: &Words) -> u32 {
+        let mut dictionary = Dictionary::<L>::new();
         let mut bits = 0;
         for &word in words {
             if word == 0 {
@@ -51,8 +52,8 @@ impl Code for CPack {
     }
 
     #[inline(always)]
-    fn write(words: &Words, out: &mut BitWriter) {
-        let mut dictionary = Dictionary::new();
+    fn write<L: Lanes>(words: &Words, out: &mut BitWriter) {
+        let mut dictionary = Dictionary::<L>::new();
         for &word in words {
             let value = u64::from(word);
             if word == 0 {
@@ -66,11 +67,11 @@ impl Code for CPack {
             let distance = dictionary.distance(word);
             match distance {
                 0 => {
-                    out.put(0b10 << 4 | dictionary.place(word, 0), 6);
+                    out.put(0b10 << 4 | dictionary.place::<0>(word), 6);
                     continue;
                 }
-                1..0x100 => out.put((0b1110 << 4 | dictionary.place(word, 8)) << 8 | value & 0xff, 16),
-                0x100..0x1_0000 => out.put((0b1100 << 4 | dictionary.place(word, 16)) << 16 | value & 0xffff, 24),
+                1..0x100 => out.put((0b1110 << 4 | dictionary.place::<8>(word)) << 8 | value & 0xff, 16),
+                0x100..0x1_0000 => out.put((0b1100 << 4 | dictionary.place::<16>(word)) << 16 | value & 0xffff, 24),
                 _ => out.put(0b01 << 32 | value, 34),
             }
             dictionary.enter(word);
@@ -78,8 +79,8 @@ impl Code for CPack {
     }
 
     #[inline(always)]
-    fn read(code: &mut BitReader) -> Result<Words, Malformed> {
-        let mut dictionary = Dictionary::new();
+    fn read<L: Lanes>(code: &mut BitReader) -> Result<Words, Malformed> {
+        let mut dictionary = Dictionary::<L>::new();
         let mut words = [0; WORDS];
         for word in &mut words {
             *word = match code.take(2) {
@@ -105,53 +106,66 @@ impl Code for CPack {
 }
 
 /// The last words entered, first in, first out.
-struct Dictionary {
-    /// Places that are still empty repeat the first word: then all can be searched, and nothing is found that is not there.
-    words: [u32; PLACES],
+struct Dictionary<L> {
+    /// Two vectors of places. Those still empty repeat the first word: so all can be searched, and nothing is found that
+    /// is not there.
+    places: [L; 2],
     entered: usize,
 }
 
-impl Dictionary {
+impl<L: Lanes> Dictionary<L> {
     #[inline(always)]
     fn new() -> Self {
-        Self { words: [0; PLACES], entered: 0 }
+        Self { places: [L::splat(0); 2], entered: 0 }
     }
 
     /// The bits in which the word differs from the most similar one, as a number: less than 2^n if all but the lowest n agree.
     #[inline(always)]
     fn distance(&self, word: u32) -> u32 {
-        let nearest = self.words.iter().fold(u32::MAX, |nearest, known| nearest.min(known ^ word));
+        let word = L::splat(word);
+        let nearest = self.places[0].xor(word).min(self.places[1].xor(word));
+        let nearest = nearest.min(nearest.swapped::<4>());
+        let nearest = nearest.min(nearest.swapped::<2>());
+        let nearest = nearest.min(nearest.swapped::<1>()).first();
         if self.entered == 0 { u32::MAX } else { nearest }
     }
 
-    /// The lowest place of a word that agrees but for the lowest `bits`, which is known to be there.
+    /// The lowest place of a word that agrees but for the lowest `BITS`, which is known to be there.
     #[inline(always)]
-    fn place(&self, word: u32, bits: u32) -> u64 {
-        let agreeing = |known: &u32| (known ^ word) >> bits == 0;
-        self.words.iter().position(agreeing).map_or(0, |place| place as u64)
+    fn place<const BITS: i32>(&self, word: u32) -> u64 {
+        let word = L::splat(word);
+        let [low, high] = [self.places[0].xor(word), self.places[1].xor(word)];
+        let agreeing = low.shift_right::<BITS>().zero_lanes() | high.shift_right::<BITS>().zero_lanes() << LANES;
+        agreeing.trailing_zeros().into()
     }
 
     #[inline(always)]
     fn enter(&mut self, word: u32) -> u32 {
         if self.entered == 0 {
-            self.words = [word; PLACES];
+            self.places = [L::splat(word); 2];
         }
-        self.words[self.entered % PLACES] = word;
+        let place = self.entered % PLACES;
+        // A place in the one vector is none in the other.
+        self.places[0] = self.places[0].with_lane(place, word);
+        self.places[1] = self.places[1].with_lane(place.wrapping_sub(LANES), word);
         self.entered += 1;
         word
     }
 
     #[inline(always)]
     fn get(&self, place: u64) -> Result<u32, Malformed> {
-        let place = place as usize;
-        if place < self.entered { Ok(self.words[place % PLACES]) } else { Err("an empty place of the dictionary is used") }
+        let place = place as usize % PLACES;
+        if place >= self.entered {
+            return Err("an empty place of the dictionary is used");
+        }
+        Ok(self.places[place / LANES].to_array()[place % LANES])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codes::testing::{check, check_malformed, starting_with};
+    use crate::codes::testing::{check, check_malformed, fields, starting_with};
 
     #[test]
     fn every_pattern() {
@@ -177,7 +191,7 @@ mod tests {
         let new: Vec<u32> = (1..=17).map(|i| i << 16 | 0x8000).collect();
         let mut words = starting_with(&new);
         (words[17], words[18], words[19]) = (new[0], new[16], new[2]);
-        let code: String = new.iter().map(|word| format!("01 {word:032b}")).collect();
+        let code = fields(34, new.iter().map(|&word| 0b01 << 32 | u64::from(word)));
         // The first word is new again and takes place 1.
         let rest = format!("01 {:032b}  10 0000  10 0010 {}", new[0], "00".repeat(12));
         check::<CPack>(words, &format!("{code} {rest}"));
@@ -186,7 +200,10 @@ mod tests {
     #[test]
     fn malformed_codes() {
         check_malformed::<CPack>("10 0000", "an empty place of the dictionary is used");
-        check_malformed::<CPack>(&format!("01 {} 1110 0001", "1".repeat(32)), "an empty place of the dictionary is used");
+        check_malformed::<CPack>(
+            &format!("01 {} 1110 0001", "1".repeat(32)),
+            "an empty place of the dictionary is used",
+        );
         check_malformed::<CPack>("1111", "1111 begins no code");
     }
 }

@@ -7,6 +7,7 @@
 
 use super::{Code, Malformed};
 use crate::bits::{BitReader, BitWriter};
+use crate::lanes::{Lanes, VECTORS};
 use crate::words::{WORDS, Words};
 
 /// Fibonacci numbers up to the largest that is not above 2^32, the largest number coded.
@@ -28,38 +29,46 @@ pub(crate) struct Fibonacci;
 
 impl Code for Fibonacci {
     #[inline(always)]
-    fn bits(words: &Words) -> u32 {
-        // A code has a bit for each Fibonacci number that is not above the number, and one more.
-        let folded = folded_differences(words);
-        let mut bits = [1; WORDS];
-        for number in FIBONACCI {
-            // The number coded is one more than the folded difference, and does not fit a word.
-            let below = (number - 1) as u32;
-            for i in 0..WORDS {
-                bits[i] += u32::from(folded[i] >= below);
-            }
+    fn bits<L: Lanes>(words: &Words) -> u32 {
+        // A code has a bit for each Fibonacci number that is not above the number, and one more. The number is one more
+        // than the folded difference and may not fit a word. The top bit turned, signed comparison orders unsigned words.
+        let top = L::splat(1 << 31);
+        let [a, b, c, d] = L::from_words(&folded_differences(words));
+        let [a, b, c, d] = [a.xor(top), b.xor(top), c.xor(top), d.xor(top)];
+        let mut above = [L::splat(0); VECTORS];
+        for number in &FIBONACCI {
+            let number = L::splat((number - 1) as u32).xor(top);
+            // Less the mask, minus one, is one more.
+            above[0] = above[0].minus(a.less(number));
+            above[1] = above[1].minus(b.less(number));
+            above[2] = above[2].minus(c.less(number));
+            above[3] = above[3].minus(d.less(number));
         }
-        bits.iter().sum()
+        let mut bits = WORDS as u32 * (NUMBERS as u32 + 1);
+        for above in L::to_words(above) {
+            bits -= above;
+        }
+        bits
     }
 
     #[inline(always)]
-    fn write(words: &Words, out: &mut BitWriter) {
+    fn write<L: Lanes>(words: &Words, out: &mut BitWriter) {
         for folded in folded_differences(words) {
             let mut rest = u64::from(folded) + 1;
             let numbers = FIBONACCI.partition_point(|&number| number <= rest);
             let mut code = 1;
             for (i, number) in FIBONACCI[..numbers].iter().enumerate().rev() {
-                if *number <= rest {
-                    rest -= number;
-                    code |= 1 << (numbers - i);
-                }
+                // No branch: nobody can predict it.
+                let taken = u64::from(*number <= rest);
+                rest -= number * taken;
+                code |= taken << (numbers - i);
             }
             out.put(code, numbers as u32 + 1);
         }
     }
 
     #[inline(always)]
-    fn read(code: &mut BitReader) -> Result<Words, Malformed> {
+    fn read<L: Lanes>(code: &mut BitReader) -> Result<Words, Malformed> {
         let mut words = [0; WORDS];
         let mut before = 0;
         for word in &mut words {
@@ -67,6 +76,7 @@ impl Code for Fibonacci {
             // The bits of the sum are those before the second of two ones.
             let numbers = (next & next << 1).leading_zeros() as usize + 1;
             if numbers > NUMBERS {
+                code.skip(NUMBERS as u32 + 1);
                 return Err("a number is longer than any that is written");
             }
             code.skip(numbers as u32 + 1);
@@ -99,6 +109,7 @@ fn unfolded(folded: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::codes::testing::{check, check_malformed, starting_with};
+    use crate::lanes::Plain;
 
     #[test]
     fn the_numbers_are_all_and_no_more_than_needed() {
@@ -124,10 +135,10 @@ mod tests {
     fn the_largest_number() {
         // -2^31 is folded to 2^32 - 1 and coded as 2^32, with all 46 Fibonacci numbers: 47 bits.
         let words = [1 << 31; WORDS];
-        assert_eq!(Fibonacci::bits(&words), 47 + 31 * 2);
+        assert_eq!(Fibonacci::bits::<Plain>(&words), 47 + 31 * 2);
         let mut writer = BitWriter::new();
-        Fibonacci::write(&words, &mut writer);
-        assert_eq!(Fibonacci::read(&mut BitReader::new(&writer.finish())), Ok(words));
+        Fibonacci::write::<Plain>(&words, &mut writer);
+        assert_eq!(Fibonacci::read::<Plain>(&mut BitReader::new(&writer.finish())), Ok(words));
     }
 
     #[test]

@@ -15,6 +15,7 @@
 
 use super::{Code, Malformed};
 use crate::bits::{BitReader, BitWriter};
+use crate::lanes::Lanes;
 use crate::words::{WORDS, Words, fits, nonzero_mask};
 
 /// Longest run of zero words in one code.
@@ -24,13 +25,16 @@ pub(crate) struct Fpc;
 
 impl Code for Fpc {
     #[inline(always)]
-    fn bits(words: &Words) -> u32 {
-        let patterns: u32 = words.iter().map(|&word| word_bits(word)).sum();
-        patterns + 6 * zero_run_codes(!nonzero_mask(words))
+    fn bits<L: Lanes>(words: &Words) -> u32 {
+        let mut bits = 6 * zero_run_codes(!nonzero_mask::<L>(words));
+        for &word in words {
+            bits += word_bits(word);
+        }
+        bits
     }
 
     #[inline(always)]
-    fn write(words: &Words, out: &mut BitWriter) {
+    fn write<L: Lanes>(words: &Words, out: &mut BitWriter) {
         let mut i = 0;
         while i < WORDS {
             let run = words[i..].iter().take(LONGEST_RUN as usize).take_while(|&&word| word == 0).count();
@@ -45,7 +49,7 @@ impl Code for Fpc {
     }
 
     #[inline(always)]
-    fn read(code: &mut BitReader) -> Result<Words, Malformed> {
+    fn read<L: Lanes>(code: &mut BitReader) -> Result<Words, Malformed> {
         let mut words = [0; WORDS];
         let mut i = 0;
         while i < WORDS {
@@ -75,10 +79,10 @@ impl Code for Fpc {
 #[inline(always)]
 fn word_bits(word: u32) -> u32 {
     let mut bits = 35;
-    if fits(word, 16) | (word & 0xffff == 0) | halves_are_bytes(word) {
+    if fits(word, 16) || word << 16 == 0 || halves_are_bytes(word) {
         bits = 19;
     }
-    if fits(word, 8) | (word.rotate_left(8) == word) {
+    if fits(word, 8) || word.rotate_left(8) == word {
         bits = 11;
     }
     if fits(word, 4) {
@@ -101,7 +105,7 @@ fn write_word(word: u32, out: &mut BitWriter) {
         out.put(0b110 << 8 | value & 0xff, 11);
     } else if fits(word, 16) {
         out.put(0b011 << 16 | value & 0xffff, 19);
-    } else if word & 0xffff == 0 {
+    } else if word << 16 == 0 {
         out.put(0b100 << 16 | value >> 16, 19);
     } else if halves_are_bytes(word) {
         out.put(0b101 << 16 | value >> 8 & 0xff00 | value & 0xff, 19);
@@ -128,7 +132,7 @@ fn zero_run_codes(zeros: u32) -> u32 {
     let second = first << LONGEST_RUN & goes_on;
     let third = second << LONGEST_RUN & goes_on;
     let fourth = third << LONGEST_RUN & goes_on;
-    [first, second, third, fourth].into_iter().map(u32::count_ones).sum()
+    first.count_ones() + second.count_ones() + third.count_ones() + fourth.count_ones()
 }
 
 #[cfg(test)]

@@ -5,33 +5,37 @@
 
 use super::{Code, Malformed, ZeroValue};
 use crate::bits::{BitReader, BitWriter};
+use crate::lanes::Lanes;
 use crate::words::{WORDS, Words, transposed};
 
 pub(crate) struct Mpc;
 
 impl Code for Mpc {
     #[inline(always)]
-    fn bits(words: &Words) -> u32 {
+    fn bits<L: Lanes>(words: &Words) -> u32 {
         // A plane is zero if its bit is zero in every word: no need to transpose.
-        let kept = gray_differences(words).into_iter().fold(0, |seen, word| seen | word);
+        let mut kept = 0;
+        for gray in gray_differences(words) {
+            kept |= gray;
+        }
         32 + 32 * kept.count_ones()
     }
 
     #[inline(always)]
-    fn write(words: &Words, out: &mut BitWriter) {
-        let mut planes = transposed(gray_differences(words));
+    fn write<L: Lanes>(words: &Words, out: &mut BitWriter) {
+        let mut planes = L::to_words(transposed(L::from_words(&gray_differences(words))));
         planes.reverse();
-        ZeroValue::write(&planes, out);
+        ZeroValue::write::<L>(&planes, out);
     }
 
     #[inline(always)]
-    fn read(code: &mut BitReader) -> Result<Words, Malformed> {
-        let mut planes = ZeroValue::read(code)?;
+    fn read<L: Lanes>(code: &mut BitReader) -> Result<Words, Malformed> {
+        let mut planes = ZeroValue::read::<L>(code)?;
         for i in 1..WORDS {
             planes[i] ^= planes[i - 1];
         }
         planes.reverse();
-        let mut words = transposed(planes);
+        let mut words = L::to_words(transposed(L::from_words(&planes)));
         for i in 1..WORDS {
             words[i] = words[i].wrapping_add(words[i - 1]);
         }
@@ -67,10 +71,7 @@ mod tests {
     fn one_word() {
         // Differences: word 0 is 1, word 1 is -1. The planes above the last have bit 1 set, the last bits 0 and 1.
         // Plane 0 is kept as it is, planes 1 to 30 become zero, plane 31 is bit 0.
-        check::<Mpc>(
-            starting_with(&[1]),
-            &format!("1{}1 {}10 {}1", "0".repeat(30), "0".repeat(30), "0".repeat(31)),
-        );
+        check::<Mpc>(starting_with(&[1]), &format!("1{}1 {}10 {}1", "0".repeat(30), "0".repeat(30), "0".repeat(31)));
     }
 
     #[test]

@@ -4,27 +4,27 @@
 
 use super::{Code, Malformed};
 use crate::bits::{BitReader, BitWriter};
+use crate::lanes::Lanes;
 use crate::words::{WORDS, Words, nonzero_mask};
 
 pub(crate) struct ZeroValue;
 
 impl Code for ZeroValue {
     #[inline(always)]
-    fn bits(words: &Words) -> u32 {
-        let kept: u32 = words.iter().map(|&word| u32::from(word != 0)).sum();
-        32 + 32 * kept
+    fn bits<L: Lanes>(words: &Words) -> u32 {
+        32 + 32 * nonzero_mask::<L>(words).count_ones()
     }
 
     #[inline(always)]
-    fn write(words: &Words, out: &mut BitWriter) {
-        out.put(nonzero_mask(words).into(), 32);
+    fn write<L: Lanes>(words: &Words, out: &mut BitWriter) {
+        out.put(nonzero_mask::<L>(words).into(), 32);
         for &word in words.iter().filter(|&&word| word != 0) {
             out.put(word.into(), 32);
         }
     }
 
     #[inline(always)]
-    fn read(code: &mut BitReader) -> Result<Words, Malformed> {
+    fn read<L: Lanes>(code: &mut BitReader) -> Result<Words, Malformed> {
         let mask = code.take(32);
         let mut words = [0; WORDS];
         for (i, word) in words.iter_mut().enumerate() {
@@ -40,6 +40,7 @@ impl Code for ZeroValue {
 mod tests {
     use super::*;
     use crate::codes::testing::{check, starting_with};
+    use crate::lanes::Plain;
 
     #[test]
     fn mask_and_words() {
@@ -52,6 +53,6 @@ mod tests {
 
     #[test]
     fn a_full_entry_is_longer_than_itself() {
-        assert_eq!(ZeroValue::bits(&[1; WORDS]), 1024 + 32);
+        assert_eq!(ZeroValue::bits::<Plain>(&[1; WORDS]), 1024 + 32);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::codes::testing::{check, check_malformed, starting_with};
+use crate::lanes::Plain;
 use proptest::prelude::*;
 
 /// An entry with this base and these differences; those not given are zero.
@@ -119,7 +120,7 @@ fn reference_bits(words: &Words) -> u32 {
     let deltas: Vec<i64> = words.windows(2).map(|w| i64::from(w[1] as i32) - i64::from(w[0] as i32)).collect();
     let plane = |b: usize| deltas.iter().map(|d| d >> b & 1 == 1).collect::<Vec<bool>>();
     let mut zeros = 0;
-    let mut flush = |bits: &mut u32, zeros: &mut u32| {
+    let flush = |bits: &mut u32, zeros: &mut u32| {
         *bits += [0, 3].get(*zeros as usize).copied().unwrap_or(7);
         *zeros = 0;
     };
@@ -156,9 +157,11 @@ proptest! {
         background in prop_oneof![Just(0), Just(1), Just(-1), any::<i32>()],
     ) {
         let mut deltas = [background; 31];
-        places.iter().for_each(|&(at, delta, shift)| deltas[at] = delta >> shift);
+        for (at, delta, shift) in places {
+            deltas[at] = delta >> shift;
+        }
         for words in [with_deltas(base, &deltas), with_deltas(small, &deltas)] {
-            prop_assert_eq!(Bpc::bits(&words), reference_bits(&words));
+            prop_assert_eq!(Bpc::bits::<Plain>(&words), reference_bits(&words));
         }
     }
 }
