@@ -168,7 +168,7 @@ fn metadata_fits_four_bits() {
                 }
             }
         }
-        assert!((4..=16).contains(&states.len()), "{codec}: {states:?}");
+        assert!((4..=12).contains(&states.len()), "{codec}: {states:?}");
     }
 }
 

@@ -199,6 +199,14 @@ mod tests {
     }
 
     #[test]
+    fn deltas_are_signed_in_the_width_of_an_element() {
+        // 0, -1, 2, -3, …: small to zero as words, but not as 8-byte values.
+        let words = std::array::from_fn(|i| if i % 2 == 0 { i as u32 } else { (i as u32).wrapping_neg() });
+        let deltas = fields(8, words.map(|word| word as u8));
+        check::<Bdi>(words, &format!("0001 {} {} {deltas} 0000", "0".repeat(32), "0".repeat(32)));
+    }
+
+    #[test]
     fn two_byte_elements_are_the_last_resort() {
         // Halves near 0x4000, too far apart as words.
         let words = std::array::from_fn(|i| 0x4000_4000 + 0x0001_0003 * i as u32);

@@ -187,13 +187,13 @@ mod tests {
 
     #[test]
     fn the_oldest_word_goes_first() {
-        // 17 new words fill the dictionary and push out the first; the second is still at place 1, the 17th at place 0.
+        // 17 new words fill the dictionary and push out the first; the third is still at place 2, the 17th at place 0.
         let new: Vec<u32> = (1..=17).map(|i| i << 16 | 0x8000).collect();
         let mut words = starting_with(&new);
-        (words[17], words[18], words[19]) = (new[0], new[16], new[2]);
+        words[17..21].copy_from_slice(&[new[0], new[16], new[2], new[15]]);
         let code = fields(34, new.iter().map(|&word| 0b01 << 32 | u64::from(word)));
         // The first word is new again and takes place 1.
-        let rest = format!("01 {:032b}  10 0000  10 0010 {}", new[0], "00".repeat(12));
+        let rest = format!("01 {:032b}  10 0000  10 0010  10 1111 {}", new[0], "00".repeat(11));
         check::<CPack>(words, &format!("{code} {rest}"));
     }
 
