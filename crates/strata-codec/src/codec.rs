@@ -2,7 +2,7 @@
 
 use crate::bits::{BitReader, BitWriter};
 use crate::codes::{Bdi, Bpc, CPack, Fibonacci, Fpc, Malformed, Mpc, ZeroValue};
-use crate::{Entry, Size, cpu};
+use crate::{ENTRY_BYTES, Entry, Size, cpu};
 use std::fmt;
 use std::str::FromStr;
 
@@ -56,7 +56,7 @@ impl Codec {
     pub fn encode(self, entry: &Entry) -> Encoded {
         let (form, size) = self.choose(entry);
         let bytes = match form {
-            Form::Zero => [0; _],
+            Form::Zero => [0; ENTRY_BYTES],
             // The repeated value is how the entry begins.
             Form::Repeated | Form::Raw => *entry,
             Form::Coded(scheme) => {
@@ -213,10 +213,10 @@ impl Form {
     pub fn decode(self, stored: &[u8]) -> Result<Entry, DecodeError> {
         let too_short = DecodeError::TooShort { form: self, bytes: stored.len() };
         match self {
-            Self::Zero => Ok([0; _]),
+            Self::Zero => Ok([0; ENTRY_BYTES]),
             Self::Repeated => {
                 let value: &[u8; 8] = stored.first_chunk().ok_or(too_short)?;
-                let mut entry = [0; _];
+                let mut entry = [0; ENTRY_BYTES];
                 entry.as_chunks_mut().0.fill(*value);
                 Ok(entry)
             }

@@ -1,7 +1,7 @@
 //! An entry as 32 little-endian words, and what several codes do to them.
 
-use crate::Entry;
 use crate::lanes::{Lanes, VECTORS};
+use crate::{ENTRY_BYTES, Entry};
 
 /// Words in an entry.
 pub(crate) const WORDS: usize = 32;
@@ -16,7 +16,7 @@ pub(crate) fn from_entry(entry: &Entry) -> Words {
 }
 
 pub(crate) fn to_entry(words: &Words) -> Entry {
-    let mut entry = [0; _];
+    let mut entry = [0; ENTRY_BYTES];
     for (bytes, word) in entry.as_chunks_mut::<4>().0.iter_mut().zip(words) {
         *bytes = word.to_le_bytes();
     }
