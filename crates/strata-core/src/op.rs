@@ -247,12 +247,21 @@ impl OpBatch {
 
     /// The addresses of a set, one per lane; lanes outside its mask hold [`Addr`] 0.
     pub fn lanes(&self, set: &AddressSet) -> [Addr; LANES] {
-        let at = |l: usize| match set.pattern {
+        std::array::from_fn(|l| if set.mask >> l & 1 != 0 { self.lane(set, l) } else { Addr(0) })
+    }
+
+    /// Where the first lane of a set goes; `None` if it is about no lane.
+    pub fn first_address(&self, set: &AddressSet) -> Option<Addr> {
+        (set.mask != 0).then(|| self.lane(set, set.mask.trailing_zeros() as usize))
+    }
+
+    #[inline]
+    fn lane(&self, set: &AddressSet, lane: usize) -> Addr {
+        match set.pattern {
             Pattern::Same(address) => address,
-            Pattern::Sequence { first, step } => first.offset(l as u64 * u64::from(step)),
-            Pattern::Scattered(index) => self.scattered[index as usize][l],
-        };
-        std::array::from_fn(|l| if set.mask >> l & 1 != 0 { at(l) } else { Addr(0) })
+            Pattern::Sequence { first, step } => first.offset(lane as u64 * u64::from(step)),
+            Pattern::Scattered(index) => self.scattered[index as usize][lane],
+        }
     }
 }
 

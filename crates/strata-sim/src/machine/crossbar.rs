@@ -12,7 +12,7 @@ pub(super) struct Port(u64);
 
 impl Machine {
     /// Sends a request with `data` bytes from an SM; when it is at its slice. `ready`: when it can leave.
-    pub(super) fn to_slice(&mut self, sm: u32, ready: Picos, data: u32) -> Picos {
+    pub(super) fn send_to_slice(&mut self, sm: u32, ready: Picos, data: u32) -> Picos {
         let crossbar = &self.config.crossbar;
         let (bytes, width, cycles) = (crossbar.header_bytes + data, crossbar.sm_out_bytes, crossbar.request_cycles);
         let start = self.config.clock.interconnect.next(ready).0 * 16;
@@ -23,7 +23,7 @@ impl Machine {
     }
 
     /// Sends a reply with `data` bytes to an SM; when it is there. `ready`: when the slice has the data.
-    pub(super) fn to_sm(&mut self, slice: u16, sm: u32, ready: Picos, data: u32) -> Picos {
+    pub(super) fn send_to_sm(&mut self, slice: u16, sm: u32, ready: Picos, data: u32) -> Picos {
         let crossbar = &self.config.crossbar;
         let bytes = crossbar.header_bytes + data;
         let start = self.config.clock.interconnect.next(ready).0 * 16;

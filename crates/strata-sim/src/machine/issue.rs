@@ -133,25 +133,25 @@ pub(super) struct BarrierGroup {
 
 /// Views of the segments met so far.
 pub(super) struct Views {
-    views: Vec<View>,
-    /// By first program counter: indices into `views`, for the lengths that occur.
+    all: Vec<View>,
+    /// By first program counter: indices into `all`, for the lengths that occur.
     by_pc: Vec<Vec<u32>>,
     registers: Registers,
 }
 
 impl Views {
     pub(super) fn new(infos: &[OpInfo]) -> Self {
-        Self { views: Vec::new(), by_pc: vec![Vec::new(); infos.len()], registers: Registers::new(infos) }
+        Self { all: Vec::new(), by_pc: vec![Vec::new(); infos.len()], registers: Registers::new(infos) }
     }
 
     fn of(&mut self, config: &GpuConfig, infos: &[OpInfo], first: u32, length: u32) -> u32 {
         let known = &self.by_pc[first as usize];
-        if let Some(&v) = known.iter().find(|&&v| self.views[v as usize].length == length) {
+        if let Some(&v) = known.iter().find(|&&v| self.all[v as usize].length == length) {
             return v;
         }
-        let v = self.views.len() as u32;
+        let v = self.all.len() as u32;
         let infos = &infos[first as usize..(first + length) as usize];
-        self.views.push(View::new(&config.isa, &mut self.registers, first, infos));
+        self.all.push(View::new(&config.isa, &mut self.registers, first, infos));
         self.by_pc[first as usize].push(v);
         v
     }
@@ -228,7 +228,7 @@ impl Machine {
                 }
                 continue;
             }
-            let view = &views.views[w.view as usize];
+            let view = &views.all[w.view as usize];
             let sm = &mut self.sms[w.sm as usize];
             match run_ahead(w, sm, view, now, &self.config, &mut self.stats) {
                 Pause::SegmentEnds => {
@@ -261,7 +261,7 @@ impl Machine {
         w.next = 0;
         let ends = if let (Some(first), Some(last)) = (w.batch.ops.first(), w.batch.ops.last()) {
             w.view = views.of(&self.config, source.instructions(), first.pc, last.pc + 1 - first.pc);
-            let view = &views.views[w.view as usize];
+            let view = &views.all[w.view as usize];
             if w.ready.len() < view.scoreboard {
                 w.ready.resize(view.scoreboard, Ready::at(0));
             }
@@ -431,10 +431,8 @@ fn run_ahead(
                 let Some(slot) = take_slot(&mut scheduler.issue, unit, from, interval) else {
                     return Pause::Until(now + RUN_AHEAD / 2);
                 };
-                if w.slots_taken == 0 && at > w.time {
-                    if ready.is_from_memory() {
-                        stats.stall_memory += ready.cycle() - w.time;
-                    }
+                if w.slots_taken == 0 && at > w.time && ready.is_from_memory() {
+                    stats.stall_memory += ready.cycle() - w.time;
                 }
                 stats.stall_unit += slot - from;
                 w.slots_taken += 1;

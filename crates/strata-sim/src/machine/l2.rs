@@ -206,7 +206,7 @@ impl Machine {
             return;
         }
         let ready = self.config.clock.l2.edge(Cycles(ready));
-        let arrival = self.to_sm(r.home.slice, r.sm, ready, 32 * r.sectors.count());
+        let arrival = self.send_to_sm(r.home.slice, r.sm, ready, 32 * r.sectors.count());
         self.watch_reply(r.kind, arrival - ready);
         self.queue.push(arrival, Event::new(Event::REPLY, request));
     }

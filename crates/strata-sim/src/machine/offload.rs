@@ -2,7 +2,7 @@
 
 use super::{Machine, MachineError};
 use crate::seam::{Candidate, Offload, StackId};
-use strata_core::{OpBatch, OpInfo, WarpId};
+use strata_core::{Addr, OpBatch, OpInfo, WarpId};
 
 /// The mechanism with the candidates of the kernel that runs.
 pub(super) struct Offloader {
@@ -23,10 +23,7 @@ impl Offloader {
     #[inline]
     pub(super) fn comes_to(&mut self, pc: u32, warp: WarpId, batch: &OpBatch) {
         if let Ok(k) = self.candidates.binary_search_by_key(&pc, |c| c.begin) {
-            let first = batch.addresses.first().map(|set| {
-                let lane = set.mask.trailing_zeros() as usize;
-                batch.lanes(set)[lane % strata_core::LANES].line()
-            });
+            let first = batch.addresses.first().and_then(|set| batch.first_address(set)).map(Addr::line);
             if let Some(stack) = self.mechanism.decide(&self.candidates[k], warp, first) {
                 self.refused = Some(stack);
             }

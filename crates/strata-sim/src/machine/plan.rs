@@ -9,8 +9,8 @@ use crate::cache::{SectorMask, Tags};
 use crate::image::{Image, ZEROS};
 use crate::link::{Direction, Link};
 use crate::seam::{
-    Below, Dir, Line, LineKind, LineRange, LineRequest, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan, TableSpec,
-    TrafficId,
+    Below, Dir, Line, LineKind, LineRange, LineRequest, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan, Step,
+    TableSpec, TrafficId,
 };
 use crate::slab::Slab;
 use crate::time::{Cycles, Picos};
@@ -24,6 +24,8 @@ pub(super) struct MemorySides {
     running: Slab<Running>,
     /// Asked for by the event at hand.
     pub(super) deferred: Vec<Deferred>,
+    /// The plan being made, kept for its memory.
+    plan: Plan,
     traffic: Vec<Traffic>,
 }
 
@@ -33,7 +35,7 @@ struct Partition {
     tables: Vec<Table>,
     /// When each unit is free, L2 cycles.
     units: Vec<u64>,
-    /// Lines by their local number, to look them up in L2.
+    /// Lines by their local number, to look them up in L2; kept only beside an image: who copies lines compares data.
     lines: FxHashMap<u64, LineAddr>,
 }
 
@@ -133,7 +135,9 @@ impl MemorySides {
             .map(|p| {
                 let mut chain = chain(p);
                 let mut parts = Parts::default();
-                chain.iter_mut().for_each(|side| side.attach(&mut parts));
+                for side in &mut chain {
+                    side.attach(&mut parts);
+                }
                 if p == 0 {
                     links = parts.links.iter().map(Link::new).collect();
                     names = [vec!["data", "metadata"], parts.traffic.clone()].concat();
@@ -148,7 +152,7 @@ impl MemorySides {
             })
             .collect();
         let traffic = names.into_iter().map(|name| Traffic { name, ..Traffic::default() }).collect();
-        Self { partitions, links, running: Slab::default(), deferred: Vec::new(), traffic }
+        Self { partitions, links, running: Slab::default(), deferred: Vec::new(), plan: Plan::default(), traffic }
     }
 
     fn count(&mut self, why: TrafficId, dir: Dir, link: bool, bytes: u64) {
@@ -170,10 +174,12 @@ impl MemorySides {
         }
     }
 
-    /// Asks the mechanism.
-    fn plan(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) -> Plan {
+    /// Asks the mechanism; what it answers is in `self.plan`.
+    fn plan(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         let Partition { chain, image, lines, .. } = &mut self.partitions[usize::from(asked.home.partition)];
-        lines.insert(asked.home.local.0, asked.line);
+        if image.is_some() {
+            lines.insert(asked.home.local.0, asked.line);
+        }
         let fills = asked.miss != NONE;
         if let Some(image) = image
             && !fills
@@ -189,13 +195,13 @@ impl MemorySides {
             kind: if fills { LineKind::Fill } else { LineKind::WriteBack },
             data: image.as_ref().map_or(&ZEROS, |image| image.line(asked.home.local)),
         };
-        let mut plan = Plan::default();
+        self.plan.steps.clear();
+        self.plan.fill = SectorMask::NONE;
         if fills {
-            Below(chain).read(&request, &mut plan);
+            Below(chain).read(&request, &mut self.plan);
         } else {
-            Below(chain).write(&request, &mut plan);
+            Below(chain).write(&request, &mut self.plan);
         }
-        plan
     }
 
     fn look_up(&mut self, partition: u16, table: u8, entry: u64, dir: Dir, step: u32) -> Lookup {
@@ -303,16 +309,25 @@ impl Machine {
         let mut deferred = std::mem::take(&mut sides.deferred);
         for asked in deferred.drain(..) {
             let Some(sides) = &mut self.sides else { return };
-            let plan = sides.plan(&asked, &mut memory);
+            sides.plan(&asked, &mut memory);
             self.slices[usize::from(asked.home.slice)].queued -= 1;
             if asked.miss != NONE {
-                let more = plan.fill.without(asked.sectors);
+                let more = sides.plan.fill.without(asked.sectors);
                 self.misses[asked.miss].sectors = asked.sectors.or(more);
                 let stats = &mut self.slices[usize::from(asked.home.slice)].stats;
                 stats.fetches += u64::from(more.count());
                 stats.fetched_along += u64::from(more.count());
             }
-            let Some(sides) = &mut self.sides else { return };
+            // Most plans are one access to DRAM: those need no record of what has ended.
+            if let [Step { what: Move::Dram { at, sectors, dir, why }, gates_reply: true, .. }] = sides.plan.steps[..]
+                && (dir == Dir::Read) == (asked.miss != NONE)
+            {
+                sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
+                let tag = if asked.miss == NONE { NONE } else { Event::new(Event::FILL, asked.miss).0 };
+                self.dram(asked.home.slice, asked.home.partition, at, sectors, dir, tag, asked.ready);
+                continue;
+            }
+            let plan = sides.plan.clone();
             let running = Running { plan, home: asked.home, miss: asked.miss, begun: 0, ended: 0 };
             let running = sides.running.add(running);
             self.go_on(running, asked.ready);

@@ -86,12 +86,15 @@ impl Offload for Null {
     }
 }
 
+/// Puts a mechanism into a machine.
+type Install = fn(&mut Machine);
+
 #[test]
 fn mechanisms_that_do_nothing_change_nothing() {
     // With a TLB whose misses are free, as a paging mechanism turns translation on.
     let free_tlb = ["tlb.l2_cycles=0", "tlb.walk_cycles=0"];
     let (plain, plain_cycles) = traffic(&mut small_l2(&free_tlb));
-    let installs: [(&str, fn(&mut Machine)); 5] = [
+    let installs: [(&str, Install); 5] = [
         ("memory side", |m| m.set_memory_side(|_| vec![Box::new(Null), Box::new(Null)])),
         ("victim", |m| m.set_victims(|_| Box::new(Null))),
         ("paging", |m| m.set_paging(Box::new(Null))),
@@ -219,7 +222,8 @@ fn a_table_is_fetched_once_and_then_hits_in_its_cache() {
     let miss = cycles(&mut machine, &load_and_use(A));
     assert_eq!(machine.reading().machine.dram_reads, 5, "a sector of the table and the line");
     // The next line of the same partition.
-    let other = (1..).map(|k| A + 128 * k).find(|&a| partition(&machine, a) == partition(&machine, A)).expect("one");
+    let other =
+        (1..10_000).map(|k| A + 128 * k).find(|&a| partition(&machine, a) == partition(&machine, A)).expect("one");
     let hit = cycles(&mut machine, &load_and_use(other));
     assert!(miss > hit + 50, "{miss} {hit}");
     let counts = machine.table_counts();

@@ -410,7 +410,7 @@ impl Machine {
         self.stats.wait_mshr += ready - r.since;
         let data = if r.kind == Kind::Read { 0 } else { 32 * r.sectors.count() };
         let leaves = self.core_time(ready);
-        let arrival = self.to_slice(r.sm, leaves, data);
+        let arrival = self.send_to_slice(r.sm, leaves, data);
         self.watch_leave(r.kind, ready - r.since, arrival - leaves);
         self.queue.push(arrival, Event::new(Event::L2, request));
     }

@@ -297,22 +297,20 @@ impl Below<'_> {
 
     /// Hands a fill on.
     pub fn read(&mut self, request: &LineRequest<'_>, plan: &mut Plan) {
-        match self.0.split_first_mut() {
-            Some((first, rest)) => first.read(request, &mut Below(rest), plan),
-            None => {
-                plan.fill = request.sectors;
-                plan.add(plain(request, Dir::Read), StepSet::NONE, true);
-            }
+        if let Some((first, rest)) = self.0.split_first_mut() {
+            first.read(request, &mut Below(rest), plan);
+        } else {
+            plan.fill = request.sectors;
+            plan.add(plain(request, Dir::Read), StepSet::NONE, true);
         }
     }
 
     /// Hands a write-back on.
     pub fn write(&mut self, request: &LineRequest<'_>, plan: &mut Plan) {
-        match self.0.split_first_mut() {
-            Some((first, rest)) => first.write(request, &mut Below(rest), plan),
-            None => {
-                plan.add(plain(request, Dir::Write), StepSet::NONE, true);
-            }
+        if let Some((first, rest)) = self.0.split_first_mut() {
+            first.write(request, &mut Below(rest), plan);
+        } else {
+            plan.add(plain(request, Dir::Write), StepSet::NONE, true);
         }
     }
 
