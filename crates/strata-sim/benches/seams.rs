@@ -71,7 +71,7 @@ impl WarpSource for Stream {
             let mut addresses = WarpOp::NO_ADDRESSES;
             if op.access != Access::None {
                 let array = if op.access == Access::Store { 2 } else { pc as u64 };
-                let first = Addr((1 + array << 28) + *number * 128);
+                let first = Addr(((1 + array) << 28) + *number * 128);
                 addresses = out.addresses.len() as u32;
                 let pattern = Pattern::Sequence { first, step: 4 };
                 out.addresses.push(AddressSet { mask: LaneMask::MAX, space: Space::Global, pattern });

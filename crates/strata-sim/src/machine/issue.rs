@@ -1,135 +1,16 @@
-//! Warps: segments pulled from the source, the scoreboard, issue slots, barriers.
+//! Issue: segments pulled from the source, the scoreboard, issue slots.
 //!
 //! A warp's turn runs it as far ahead as nobody else can matter: arithmetic, shared memory and barriers take cycles of
 //! calendars, so they need no event of their own; accesses to global memory wait for their cycle to come.
 
+use super::warp::{NEVER, Ready, WarpState};
 use super::{Event, Machine, NONE, Sm};
 use crate::calendar::{Calendar, RUN_AHEAD};
 use crate::coalesce::bank_conflicts;
 use crate::config::{GpuConfig, SchedulerPolicy};
 use crate::stats::MachineStats;
 use crate::view::{Action, MicroOp, Registers, Unit, View};
-use strata_core::{AddressSet, GridSource, LaneMask, OpBatch, OpInfo, Space, Stop, WarpId};
-
-/// When a register is ready, as the scoreboard keeps it: twice the core cycle, and one more if memory brings its value, so
-/// that the latest of several also says what was waited for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ready(u64);
-
-impl Ready {
-    /// The value is still on its way.
-    const PENDING: Self = Self(u64::MAX);
-
-    const fn at(cycle: u64) -> Self {
-        Self(cycle << 1)
-    }
-
-    const fn from_memory_at(cycle: u64) -> Self {
-        Self(cycle << 1 | 1)
-    }
-
-    const fn cycle(self) -> u64 {
-        self.0 >> 1
-    }
-
-    const fn is_from_memory(self) -> bool {
-        self.0 & 1 != 0
-    }
-}
-
-/// No cycle.
-const NEVER: u64 = u64::MAX;
-
-/// A warp in time.
-pub(super) struct WarpState {
-    pub(super) sm: u32,
-    /// The CTA it belongs to.
-    pub(super) cta: u64,
-    scheduler: u32,
-    /// What it did functionally and has not issued yet.
-    pub(super) batch: OpBatch,
-    /// View of the batch, [`NONE`] if a new segment is needed.
-    view: u32,
-    /// Next operation of the view.
-    next: u32,
-    /// Issue slots that this operation has already taken.
-    slots_taken: u16,
-    /// When the operation took its last slot, if it has them all and its cycle is still to come; else [`NEVER`].
-    issued: u64,
-    /// What comes after the batch.
-    stop: Stop,
-    /// When each register is ready, by slot of the view.
-    ready: Vec<Ready>,
-    /// The next operation issues no earlier than this.
-    time: u64,
-    /// When it became resident.
-    started: u64,
-    /// The slot of the register it waits for, or [`NONE`].
-    blocked: u32,
-    /// The barrier group that lets it go, once its members are known.
-    group: u32,
-    /// It has issued its barrier and waits.
-    pub(super) at_barrier: bool,
-    pub(super) exited: bool,
-}
-
-impl WarpState {
-    pub(super) fn new() -> Self {
-        Self {
-            sm: 0,
-            cta: 0,
-            scheduler: 0,
-            batch: OpBatch::default(),
-            view: NONE,
-            next: 0,
-            slots_taken: 0,
-            issued: NEVER,
-            stop: Stop::Ready,
-            ready: Vec::new(),
-            time: 0,
-            started: 0,
-            blocked: NONE,
-            group: NONE,
-            at_barrier: false,
-            exited: false,
-        }
-    }
-
-    /// A warp of a new CTA in the place of an old one, whose buffers it keeps.
-    fn restart(&mut self, cta: u64, sm: u32, scheduler: u32, at: u64) {
-        let (mut batch, mut ready) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.ready));
-        batch.clear();
-        ready.fill(Ready::at(0));
-        *self = Self { sm, cta, scheduler, batch, ready, time: at, started: at, ..Self::new() };
-    }
-
-    /// True if it waits for a register.
-    pub(super) fn is_blocked(&self) -> bool {
-        self.blocked != NONE
-    }
-
-    /// The operations of the batch that an operation of its view stands for: one, or one per memory if a generic access
-    /// was split.
-    fn executed(&self, op: &MicroOp) -> &[strata_core::WarpOp] {
-        let ops = &self.batch.ops;
-        let pc = ops[0].pc + u32::from(op.index);
-        let index = usize::from(op.index);
-        if ops.get(index).is_some_and(|o| o.pc == pc) && ops.get(index + 1).is_none_or(|o| o.pc != pc) {
-            return &ops[index..=index];
-        }
-        let first = ops.partition_point(|o| o.pc < pc);
-        &ops[first..first + ops[first..].partition_point(|o| o.pc == pc)]
-    }
-}
-
-/// Warps that a CTA barrier lets go together.
-pub(super) struct BarrierGroup {
-    members: Vec<u32>,
-    /// Members that have issued their barrier, when the first did and when the last.
-    issued: u32,
-    first: u64,
-    last: u64,
-}
+use strata_core::{AddressSet, GridSource, LaneMask, OpInfo, Space, Stop, WarpId};
 
 /// Views of the segments met so far.
 pub(super) struct Views {
@@ -302,44 +183,8 @@ impl Machine {
         }
     }
 
-    /// The source says that these warps go on together: they do when the last of them has issued its barrier.
-    fn barrier_opened(&mut self) {
-        let members: Vec<u32> = self.opened.drain(..).map(|w| w.0).collect();
-        let waiting: Vec<u32> = members.iter().copied().filter(|&m| self.warps[m as usize].at_barrier).collect();
-        for &m in &members {
-            self.warps[m as usize].group = self.groups.next_handle();
-        }
-        let group = self.groups.add(BarrierGroup { members, issued: 0, first: u64::MAX, last: 0 });
-        for m in waiting {
-            let time = self.warps[m as usize].time;
-            self.joins(group, time);
-        }
-    }
-
-    fn joins(&mut self, group: u32, time: u64) {
-        let g = &mut self.groups[group];
-        g.issued += 1;
-        g.first = g.first.min(time);
-        g.last = g.last.max(time);
-        if g.issued as usize == g.members.len() {
-            let members = std::mem::take(&mut g.members);
-            // The barrier counts its warps one after another.
-            let counted = g.first + (members.len() as u64 - 1) * u64::from(self.config.sm.barrier_cycles);
-            let time = g.last.max(counted);
-            self.groups.remove(group);
-            for m in members {
-                let w = &mut self.warps[m as usize];
-                w.group = NONE;
-                w.at_barrier = false;
-                self.stats.stall_barrier += time - w.time;
-                w.time = time;
-                self.wake(m, time);
-            }
-        }
-    }
-
     /// The warp's next turn is at `cycle`.
-    fn wake(&mut self, index: u32, cycle: u64) {
+    pub(super) fn wake(&mut self, index: u32, cycle: u64) {
         let time = self.core_time(cycle);
         self.queue.push(time, Event::new(Event::WARP, index));
     }

@@ -7,7 +7,9 @@
 //! | file | does |
 //! | --- | --- |
 //! | `mod.rs` | what the machine is made of, launches, CTA dispatch, the event loop |
-//! | `issue.rs` | warps: segments, scoreboard, issue slots, barriers |
+//! | `warp.rs` | a warp: what it has not issued yet, its scoreboard |
+//! | `issue.rs` | segments, issue slots, the turn of a warp |
+//! | `barrier.rs` | CTA barriers |
 //! | `sm_memory.rs` | the memory side of an SM: coalescing, L1, constant memory, loads that wait |
 //! | `translate.rs` | TLBs, the paging mechanism |
 //! | `home.rs` | which slice and partition serve a line |
@@ -24,6 +26,7 @@
 //! | `names.rs` | what the program calls its memory and its kernels |
 //! | `hang.rs` | who waits when nothing happens any more |
 
+mod barrier;
 mod check;
 mod conserve;
 mod copies;
@@ -43,6 +46,7 @@ mod sm_memory;
 #[cfg(test)]
 mod testing;
 mod translate;
+mod warp;
 mod watch;
 
 pub use check::Counts as CheckCounts;
@@ -60,11 +64,12 @@ use crate::slab::Slab;
 use crate::stats::{MachineStats, Reading};
 use crate::time::{Cycles, Picos};
 use crate::view::UNITS;
+use barrier::BarrierGroup;
 use check::{Checker, Step};
 use crossbar::Port;
 use explain::Explanation;
 use home::Interleave;
-use issue::{BarrierGroup, Views, WarpState};
+use issue::Views;
 use l2::{Miss, Slice};
 use memory::ChannelPort;
 use names::Names;
@@ -73,6 +78,7 @@ use plan::MemorySides;
 use sm_memory::{LoadOp, LoadStoreUnit, Request};
 use strata_core::{Addr, Bytes, GridSource, LineAddr};
 use translate::{Pager, Tlbs};
+use warp::WarpState;
 
 /// What happens: a kind in the upper bits, whom it happens to in the lower.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -81,6 +81,8 @@ impl LineOp {
 /// A load whose data has not all arrived.
 pub(super) struct LoadOp {
     warp: u32,
+    /// Of the warp when it issued: a load whose value nobody needs may outlive its warp.
+    epoch: u32,
     /// Requests still out.
     remaining: u32,
     /// When the data that is known to come is there, core cycles.
@@ -209,7 +211,13 @@ impl Machine {
     fn load(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[LineRequest], at: u64, known: u64, cached: bool) {
         let registers = targets.iter().copied().collect();
         // One part more than there are requests: it arrives when all are sent.
-        let load = self.loads.add(LoadOp { warp, remaining: lines.len() as u32 + 1, ready: known, registers });
+        let load = self.loads.add(LoadOp {
+            warp,
+            epoch: self.warps[warp as usize].epoch,
+            remaining: lines.len() as u32 + 1,
+            ready: known,
+            registers,
+        });
         self.expect(warp, targets);
         let what = if cached { What::CachedLoad(load) } else { What::Load(load) };
         self.send_all(warp, pc, lines, at, what);
@@ -360,7 +368,13 @@ impl Machine {
         } else {
             self.expect(warp, targets);
             let registers = targets.iter().copied().collect();
-            self.loads.add(LoadOp { warp, remaining: lines.len() as u32, ready: at, registers })
+            self.loads.add(LoadOp {
+                warp,
+                epoch: self.warps[warp as usize].epoch,
+                remaining: lines.len() as u32,
+                ready: at,
+                registers,
+            })
         };
         self.send_all(warp, pc, lines, at, What::Atomic(load));
     }
@@ -468,10 +482,12 @@ impl Machine {
         l.ready = l.ready.max(cycle);
         l.remaining -= 1;
         if l.remaining == 0 {
-            let (warp, ready) = (l.warp, l.ready);
+            let (warp, epoch, ready) = (l.warp, l.epoch, l.ready);
             let registers = std::mem::take(&mut l.registers);
             self.loads.remove(load);
-            self.deliver(warp, &registers, ready);
+            if self.warps[warp as usize].epoch == epoch {
+                self.deliver(warp, &registers, ready);
+            }
         }
     }
 }

@@ -1,0 +1,51 @@
+//! CTA barriers in time: warps that the source lets go together go on when the last of them has come.
+
+use super::{Machine, NONE};
+
+/// Warps that a CTA barrier lets go together.
+pub(super) struct BarrierGroup {
+    members: Vec<u32>,
+    /// Members that have issued their barrier, when the first did and when the last.
+    issued: u32,
+    first: u64,
+    last: u64,
+}
+
+impl Machine {
+    /// The source says that these warps go on together: they do when the last of them has issued its barrier.
+    pub(super) fn barrier_opened(&mut self) {
+        let members: Vec<u32> = self.opened.drain(..).map(|w| w.0).collect();
+        let waiting: Vec<u32> = members.iter().copied().filter(|&m| self.warps[m as usize].at_barrier).collect();
+        for &m in &members {
+            self.warps[m as usize].group = self.groups.next_handle();
+        }
+        let group = self.groups.add(BarrierGroup { members, issued: 0, first: u64::MAX, last: 0 });
+        for m in waiting {
+            let time = self.warps[m as usize].time;
+            self.joins(group, time);
+        }
+    }
+
+    /// A member of a group has issued its barrier at core cycle `time`.
+    pub(super) fn joins(&mut self, group: u32, time: u64) {
+        let g = &mut self.groups[group];
+        g.issued += 1;
+        g.first = g.first.min(time);
+        g.last = g.last.max(time);
+        if g.issued as usize == g.members.len() {
+            let members = std::mem::take(&mut g.members);
+            // The barrier counts its warps one after another.
+            let counted = g.first + (members.len() as u64 - 1) * u64::from(self.config.sm.barrier_cycles);
+            let time = g.last.max(counted);
+            self.groups.remove(group);
+            for m in members {
+                let w = &mut self.warps[m as usize];
+                w.group = NONE;
+                w.at_barrier = false;
+                self.stats.stall_barrier += time - w.time;
+                w.time = time;
+                self.wake(m, time);
+            }
+        }
+    }
+}

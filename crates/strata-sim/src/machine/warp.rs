@@ -1,0 +1,120 @@
+//! A warp in time: what it has done and not issued yet, and when its registers are ready.
+
+use super::NONE;
+use crate::view::MicroOp;
+use strata_core::{OpBatch, Stop};
+
+/// When a register is ready, as the scoreboard keeps it: twice the core cycle, and one more if memory brings its value, so
+/// that the latest of several also says what was waited for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Ready(u64);
+
+impl Ready {
+    /// The value is still on its way.
+    pub(super) const PENDING: Self = Self(u64::MAX);
+
+    pub(super) const fn at(cycle: u64) -> Self {
+        Self(cycle << 1)
+    }
+
+    pub(super) const fn from_memory_at(cycle: u64) -> Self {
+        Self(cycle << 1 | 1)
+    }
+
+    pub(super) const fn cycle(self) -> u64 {
+        self.0 >> 1
+    }
+
+    pub(super) const fn is_from_memory(self) -> bool {
+        self.0 & 1 != 0
+    }
+}
+
+/// No cycle.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// A warp in time.
+pub(super) struct WarpState {
+    pub(super) sm: u32,
+    /// The CTA it belongs to.
+    pub(super) cta: u64,
+    /// How many warps had this place before: what comes for one of those comes too late.
+    pub(super) epoch: u32,
+    pub(super) scheduler: u32,
+    /// What it did functionally and has not issued yet.
+    pub(super) batch: OpBatch,
+    /// View of the batch, [`NONE`] if a new segment is needed.
+    pub(super) view: u32,
+    /// Next operation of the view.
+    pub(super) next: u32,
+    /// Issue slots that this operation has already taken.
+    pub(super) slots_taken: u16,
+    /// When the operation took its last slot, if it has them all and its cycle is still to come; else [`NEVER`].
+    pub(super) issued: u64,
+    /// What comes after the batch.
+    pub(super) stop: Stop,
+    /// When each register is ready, by slot of the view.
+    pub(super) ready: Vec<Ready>,
+    /// The next operation issues no earlier than this.
+    pub(super) time: u64,
+    /// When it became resident.
+    pub(super) started: u64,
+    /// The slot of the register it waits for, or [`NONE`].
+    pub(super) blocked: u32,
+    /// The barrier group that lets it go, once its members are known.
+    pub(super) group: u32,
+    /// It has issued its barrier and waits.
+    pub(super) at_barrier: bool,
+    pub(super) exited: bool,
+}
+
+impl WarpState {
+    pub(super) fn new() -> Self {
+        Self {
+            sm: 0,
+            cta: 0,
+            epoch: 0,
+            scheduler: 0,
+            batch: OpBatch::default(),
+            view: NONE,
+            next: 0,
+            slots_taken: 0,
+            issued: NEVER,
+            stop: Stop::Ready,
+            ready: Vec::new(),
+            time: 0,
+            started: 0,
+            blocked: NONE,
+            group: NONE,
+            at_barrier: false,
+            exited: false,
+        }
+    }
+
+    /// A warp of a new CTA in the place of an old one, whose buffers it keeps.
+    pub(super) fn restart(&mut self, cta: u64, sm: u32, scheduler: u32, at: u64) {
+        let (mut batch, mut ready) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.ready));
+        batch.clear();
+        ready.fill(Ready::at(0));
+        let epoch = self.epoch + 1;
+        *self = Self { sm, cta, epoch, scheduler, batch, ready, time: at, started: at, ..Self::new() };
+    }
+
+    /// True if it waits for a register.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked != NONE
+    }
+
+    /// The operations of the batch that an operation of its view stands for: one, or one per memory if a generic access
+    /// was split.
+    pub(super) fn executed(&self, op: &MicroOp) -> &[strata_core::WarpOp] {
+        let ops = &self.batch.ops;
+        let pc = ops[0].pc + u32::from(op.index);
+        let index = usize::from(op.index);
+        if ops.get(index).is_some_and(|o| o.pc == pc) && ops.get(index + 1).is_none_or(|o| o.pc != pc) {
+            return &ops[index..=index];
+        }
+        let first = ops.partition_point(|o| o.pc < pc);
+        &ops[first..first + ops[first..].partition_point(|o| o.pc == pc)]
+    }
+}
