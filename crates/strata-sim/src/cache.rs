@@ -97,7 +97,7 @@ pub struct Tags {
     ways: u32,
     /// Ways that may be filled, see [`Tags::limit_ways`].
     usable: u32,
-    /// How many lines of a set count as young.
+    /// How many lines of a set count as young, in sixteenths of a line.
     young: u32,
     crossed: Option<Place>,
 }
@@ -113,15 +113,22 @@ impl Tags {
             sets,
             ways,
             usable: ways,
-            young: ways,
+            young: ways * 16,
             crossed: None,
         }
     }
 
-    /// The same, where the `young` lines of a set that were used last are told apart from the others: see
-    /// [`Tags::take_crossed`].
-    pub fn with_young(sets: u32, ways: u32, young: u32) -> Self {
-        Self { young: young.clamp(1, ways), ..Self::new(sets, ways) }
+    /// The same, where the share `young` of a set's lines that was used last is told apart from the others: see
+    /// [`Tags::take_crossed`]. What is no whole number of lines is more in some sets and less in others.
+    pub fn with_young(sets: u32, ways: u32, young: f64) -> Self {
+        let sixteenths = (f64::from(ways * 16) * young).round() as u32;
+        Self { young: sixteenths.clamp(16, ways * 16), ..Self::new(sets, ways) }
+    }
+
+    /// How many lines of a set count as young.
+    #[inline]
+    fn young_of(&self, set: u32) -> usize {
+        ((self.young + set % 16) / 16) as usize
     }
 
     /// Sets of the array.
@@ -140,11 +147,11 @@ impl Tags {
     fn rejuvenate(&mut self, set: u32, position: usize) {
         let row = self.row(set);
         let first = row.start;
+        let young = self.young_of(set);
         let order = &mut self.order[row];
         let way = order[position];
         order.copy_within(..position, 1);
         order[0] = way;
-        let young = self.young as usize;
         if position >= young && young < order.len() {
             self.crossed = Some(Place((first + order[young] as usize) as u32));
         }
@@ -266,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_line_is_told_when_it_is_young_no_more() {
-        let mut t = Tags::with_young(1, 4, 2);
+        let mut t = Tags::with_young(1, 4, 0.5);
         let mut crossed = Vec::new();
         for line in [1, 2, 3, 1, 1, 2] {
             if t.find(0, LineAddr(line)).is_none() {

@@ -34,9 +34,8 @@ pub(super) struct Slice {
 impl Slice {
     pub(super) fn new(config: &GpuConfig) -> Self {
         let l2 = &config.l2;
-        let young = (f64::from(l2.ways) * l2.eager_write_back).round() as u32;
         Self {
-            tags: Tags::with_young(l2.sets, l2.ways, young),
+            tags: Tags::with_young(l2.sets, l2.ways, l2.eager_write_back),
             waiters: vec![NONE; (l2.sets * l2.ways) as usize],
             free: 0,
             port: Port::default(),
