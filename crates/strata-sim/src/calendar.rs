@@ -52,12 +52,29 @@ impl Calendar {
             }
             // Behind the last taken cycle of the span: no start before it can do.
             cycle += u64::from(64 - busy.leading_zeros());
-            if length == 1 {
-                // Of a run of taken cycles, all at once.
-                cycle += u64::from((self.window(cycle)).trailing_ones());
-            }
         }
         None
+    }
+
+    /// The same for one cycle: the first that is free.
+    #[inline]
+    pub(crate) fn find_one(&self, cycle: u64) -> Option<u64> {
+        let end = (self.first + WORDS - 1) * 64;
+        let mut cycle = cycle.max(self.first * 64);
+        while cycle < end {
+            let taken = self.window(cycle).trailing_ones();
+            if taken < 64 {
+                return Some(cycle + u64::from(taken));
+            }
+            cycle += 64;
+        }
+        None
+    }
+
+    /// Takes one cycle, which [`Calendar::find_one`] gave.
+    #[inline]
+    pub(crate) fn take_one(&mut self, cycle: u64) {
+        self.taken[(cycle / 64 % WORDS) as usize] |= 1 << (cycle % 64);
     }
 
     /// The first frame that ends after `cycle` and is free: time is divided into frames of `length` cycles (at most 64).
@@ -128,7 +145,10 @@ mod tests {
     use super::*;
 
     fn issue(c: &mut Calendar, cycle: u64) -> u64 {
-        c.take_first(cycle, 1).unwrap()
+        let found = c.find_one(cycle).unwrap();
+        assert_eq!(c.find(cycle, 1), Some(found));
+        c.take_one(found);
+        found
     }
 
     #[test]

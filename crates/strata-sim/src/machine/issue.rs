@@ -344,15 +344,16 @@ fn run_ahead(
 /// cycles.
 #[inline]
 fn take_slot(issue: &mut Calendar, unit: &mut Calendar, from: u64, interval: u32) -> Option<u64> {
+    let mut slot = issue.find_one(from)?;
     if interval <= 1 {
-        return issue.take_first(from, 1);
+        issue.take_one(slot);
+        return Some(slot);
     }
-    let mut slot = issue.find(from, 1)?;
     loop {
         let frame = unit.find_frame(slot, interval)?;
-        slot = issue.find(slot.max(frame), 1)?;
+        slot = issue.find_one(slot.max(frame))?;
         if slot < frame + u64::from(interval) {
-            issue.take(slot, 1);
+            issue.take_one(slot);
             unit.take(frame, interval);
             return Some(slot);
         }

@@ -351,13 +351,14 @@ impl Machine {
             (sm.threads / (warps * 32), "threads"),
             (sm.warps / warps, "warps"),
             (sm.ctas, "blocks"),
+            (if shared > self.config.shared.per_cta.0 { 0 } else { u32::MAX }, "shared memory of one block"),
             (sm.registers / (per_warp * warps), "registers"),
             (self.config.shared.size.0.checked_div(shared).map_or(u32::MAX, |n| n as u32), "shared memory"),
         ];
         let (ctas, what) = limits.into_iter().min_by_key(|l| l.0).unwrap_or((0, ""));
         if ctas == 0 {
             return Err(MachineError::DoesNotFit(format!(
-                "{} threads, {} registers per thread and {} bytes of shared memory; it is {what} that are missing",
+                "{} threads, {} registers per thread and {} bytes of shared memory; what is missing is {what}",
                 needs.threads, needs.registers, needs.shared
             )));
         }
