@@ -9,7 +9,7 @@
 //! * [`explain`]: what the requests of a timed run waited for;
 //! * [`silicon`]: what real GPUs measured;
 //! * [`validate`]: the machine beside them;
-//! * [`bench`]: how fast programs are simulated.
+//! * [`bench`](mod@bench): how fast programs are simulated.
 //!
 //! The command line and the Python package are thin doors on this crate.
 //!
