@@ -8,7 +8,7 @@ use strata_core::{Addr, Bytes, Counts, OpClass};
 
 /// First bytes of a file: a name, and a line end that shows when somebody treated it as text.
 pub(crate) const MAGIC: [u8; 8] = *b"STRATA\r\n";
-/// The format this crate writes and reads, after [`MAGIC`] in 4 bytes.
+/// The format this crate writes and reads, after the magic number, in 4 bytes.
 pub const VERSION: u32 = 1;
 /// Where the first frame, the origin, begins.
 pub(crate) const FIRST_FRAME: u64 = 12;
