@@ -464,7 +464,7 @@ impl Machine {
     /// What memory still has to do is done before anything else begins.
     fn come_to_rest(&mut self, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         loop {
-            if self.sides.as_ref().is_some_and(|sides| !sides.deferred.is_empty()) {
+            while self.sides.as_ref().is_some_and(|sides| !sides.deferred.is_empty()) {
                 self.begin_plans(&mut *memory);
             }
             let Some((t, event)) = self.queue.pop() else { return };
@@ -476,7 +476,7 @@ impl Machine {
     /// If the last event asked memory sides for something, they plan it now.
     #[inline]
     fn plan_what_was_asked<S: GridSource>(&mut self, source: &S) {
-        if let Some(sides) = &self.sides
+        while let Some(sides) = &self.sides
             && !sides.deferred.is_empty()
         {
             self.begin_plans(|line, data| source.read_line(line, data));

@@ -295,7 +295,7 @@ impl Machine {
     }
 
     fn defer(&mut self, asked: Deferred) {
-        // Its place in the slice's queue; the steps to DRAM have their own.
+        // Its place in the slice's queue, until all steps have ended: so a slow link or unit is felt by L2, too.
         self.slices[usize::from(asked.home.slice)].queued += 1;
         if let Some(sides) = &mut self.sides {
             sides.deferred.push(asked);
@@ -310,7 +310,6 @@ impl Machine {
         for asked in deferred.drain(..) {
             let Some(sides) = &mut self.sides else { return };
             sides.plan(&asked, &mut memory);
-            self.slices[usize::from(asked.home.slice)].queued -= 1;
             if asked.miss != NONE {
                 let more = sides.plan.fill.without(asked.sectors);
                 self.misses[asked.miss].sectors = asked.sectors.or(more);
@@ -324,6 +323,7 @@ impl Machine {
             {
                 sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
                 let tag = if asked.miss == NONE { NONE } else { Event::new(Event::FILL, asked.miss).0 };
+                self.slices[usize::from(asked.home.slice)].queued -= 1;
                 self.dram(asked.home.slice, asked.home.partition, at, sectors, dir, tag, asked.ready);
                 continue;
             }
@@ -332,7 +332,10 @@ impl Machine {
             let running = sides.running.add(running);
             self.go_on(running, asked.ready);
         }
-        if let Some(sides) = &mut self.sides {
+        // A plan that has ended already may have let others ask.
+        if let Some(sides) = &mut self.sides
+            && sides.deferred.is_empty()
+        {
             sides.deferred = deferred;
         }
     }
@@ -358,7 +361,10 @@ impl Machine {
             self.queue.push(t, Event::new(Event::FILL, std::mem::replace(&mut r.miss, NONE)));
         }
         if r.ended == all {
+            let slice = r.home.slice;
             sides.running.remove(running);
+            self.slices[usize::from(slice)].queued -= 1;
+            self.resume_slice(slice, self.queue.now());
         }
     }
 

@@ -290,6 +290,42 @@ fn a_mechanism_sees_what_memory_holds() {
     assert_eq!(of_line, [(LineKind::Fill, 0b0001, 7), (LineKind::WriteBack, 0b0001, 9)]);
 }
 
+/// Everything is far away: no DRAM channel ever tells a slice that there is room again.
+struct FarAway(Option<LinkId>);
+
+impl FarAway {
+    fn over_link(&self, plan: &mut Plan, dir: Dir) {
+        if let Some(link) = self.0 {
+            plan.add(Move::Link { link, bytes: 128, dir, why: TrafficId::DATA }, StepSet::NONE, true);
+        }
+    }
+}
+
+impl MemorySide for FarAway {
+    fn attach(&mut self, parts: &mut Parts) {
+        self.0 = Some(parts.link(LinkConfig { gb_per_s: 32.0, latency_ns: 100.0, header_bytes: 0 }));
+    }
+
+    fn read(&mut self, request: &LineRequest<'_>, _: &mut Below<'_>, plan: &mut Plan) {
+        plan.fill = request.sectors;
+        self.over_link(plan, Dir::Read);
+    }
+
+    fn write(&mut self, _: &LineRequest<'_>, _: &mut Below<'_>, plan: &mut Plan) {
+        self.over_link(plan, Dir::Write);
+    }
+}
+
+#[test]
+fn a_slice_goes_on_when_nothing_of_a_plan_goes_to_dram() {
+    let mut machine = small_l2(&["l2.miss_queue=2", "l2.slices=1", "dram.channels=1"]);
+    machine.set_memory_side(|_| vec![Box::new(FarAway(None))]);
+    let reading = traffic(&mut machine).0;
+    assert_eq!(reading.machine.dram_reads + reading.machine.dram_writes, 0);
+    let [data, ..] = machine.traffic() else { panic!("no traffic") };
+    assert!(data.link_read > 0 && data.link_written > 0);
+}
+
 /// Keeps what leaves L2 and gives it back.
 #[derive(Default)]
 struct Keeps(Vec<(LineAddr, SectorMask)>);
