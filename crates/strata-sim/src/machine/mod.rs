@@ -396,7 +396,7 @@ impl Machine {
         let mut end = begin;
         let mut live = u64::from(slots) * u64::from(warps_per_cta);
         // A kernel has ended when its last warp has and its stores are where everybody sees them.
-        while live > 0 || self.stores_out > 0 {
+        while live > 0 || self.stores_out > 0 || self.waits_for_pages() {
             let Some((t, event)) = self.queue.pop() else {
                 return Err(MachineError::Hang(self.who_waits(warps_per_cta)));
             };

@@ -408,6 +408,15 @@ fn an_access_waits_for_its_page_and_others_of_the_page_with_it() {
     assert_eq!(*heard.borrow(), ["fault 16 pc 0 write false", "hit 16 by SM 0"]);
 }
 
+#[test]
+fn a_kernel_waits_for_a_store_whose_page_comes_late() {
+    let set = ["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0", "dram.timing.refi=0"];
+    let (mut plain, mut paged) = (small_l2(&set), small_l2(&set));
+    paged.set_paging(Box::new(FirstTouch { here: Vec::new(), heard: Rc::default() }));
+    let late = cycles(&mut paged, &[Do::Store(0x10000)]) - cycles(&mut plain, &[Do::Store(0x10000)]);
+    assert!((1200..1203).contains(&late), "{late}");
+}
+
 /// Sends pages away again: TLBs forget them and caches drop their lines.
 struct Evicts;
 

@@ -240,6 +240,12 @@ impl Machine {
         }
     }
 
+    /// True if an access waits for its page.
+    #[inline]
+    pub(super) fn waits_for_pages(&self) -> bool {
+        self.pager.as_ref().is_some_and(|pager| pager.walking.len() > 0 || !pager.waiting.is_empty())
+    }
+
     /// Accesses that wait for pages: for the message of a hang.
     pub(super) fn waiting_for_pages(&self) -> usize {
         self.pager.as_ref().map_or(0, |pager| pager.waiting.values().map(Vec::len).sum::<usize>() + pager.walking.len())
