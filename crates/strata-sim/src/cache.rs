@@ -65,8 +65,15 @@ pub struct Victim {
     pub line: LineAddr,
     /// Its dirty sectors.
     pub dirty: SectorMask,
-    /// Its clean valid sectors.
-    pub clean: SectorMask,
+    /// Its valid sectors.
+    pub valid: SectorMask,
+}
+
+impl Victim {
+    /// Valid sectors that memory has, too.
+    pub const fn clean(&self) -> SectorMask {
+        self.valid.without(self.dirty)
+    }
 }
 
 /// Index of a line in the array.
@@ -213,7 +220,7 @@ impl Tags {
         let victim = (self.numbers[at] != FREE).then(|| Victim {
             line: LineAddr(self.numbers[at]),
             dirty: old.dirty,
-            clean: old.valid.without(old.dirty),
+            valid: old.valid,
         });
         self.numbers[at] = line.0;
         self.lines[at] = Line::default();
@@ -268,7 +275,7 @@ mod tests {
         let (_, victim) = t.insert(0, LineAddr(3)).unwrap();
         assert_eq!(victim.unwrap().line, LineAddr(2));
         let (_, victim) = t.insert(0, LineAddr(4)).unwrap();
-        assert_eq!(victim.unwrap(), Victim { line: LineAddr(1), dirty: SectorMask(1), clean: SectorMask::NONE });
+        assert_eq!(victim.unwrap(), Victim { line: LineAddr(1), dirty: SectorMask(1), valid: SectorMask::NONE });
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod link;
 pub mod machine;
 pub mod queue;
 pub mod seam;
+pub mod side_stats;
 mod slab;
 pub mod stats;
 pub mod time;

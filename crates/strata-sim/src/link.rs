@@ -68,6 +68,12 @@ impl Link {
     /// Sends data that is ready at `ready`: when all of it has arrived.
     pub fn send(&mut self, direction: Direction, ready: Picos, data: Bytes) -> Picos {
         let bytes = data.0 + data.0.div_ceil(PACKET_BYTES) * self.header_bytes;
+        self.lanes[direction as usize].carried += bytes;
+        self.occupy(direction, ready, bytes) + self.latency
+    }
+
+    /// Takes a direction for so many bytes: when the last has left.
+    fn occupy(&mut self, direction: Direction, ready: Picos, bytes: u64) -> Picos {
         let lane = &mut self.lanes[direction as usize];
         if ready > lane.free {
             (lane.free, lane.fraction) = (ready, 0);
@@ -76,8 +82,20 @@ impl Link {
         let time = u128::from(bytes) * PICOS_PER_SECOND + u128::from(lane.fraction);
         lane.free += Picos((time / rate) as u64);
         lane.fraction = (time % rate) as u64;
-        lane.carried += bytes;
-        lane.free + Picos(u64::from(lane.fraction > 0)) + self.latency
+        lane.free + Picos(u64::from(lane.fraction > 0))
+    }
+
+    /// Bytes per second, each way.
+    pub fn rate(&self) -> u64 {
+        self.bytes_per_second
+    }
+
+    /// Asks the far side for data: a header alone goes out. When it has left; the latency of a link is that of the way there
+    /// and back, and is counted when the data comes.
+    pub fn ask(&mut self, ready: Picos) -> Picos {
+        let asked = self.occupy(Direction::Out, ready, self.header_bytes);
+        self.lanes[Direction::Out as usize].carried += self.header_bytes;
+        asked
     }
 
     /// Bytes sent in a direction so far, headers included.
@@ -114,6 +132,15 @@ mod tests {
         check(link(1.0, 0.0, 8), &[(Out, 0, 32, 40_000)]);
         check(link(1.0, 0.0, 8), &[(Out, 0, 256, 264_000)]);
         check(link(1.0, 0.0, 8), &[(Out, 0, 257, 273_000)]);
+    }
+
+    #[test]
+    fn a_question_is_a_header_on_the_way_out() {
+        let mut link = link(1.0, 100.0, 8);
+        let asked = link.ask(Picos(1000));
+        assert_eq!(asked, Picos(9000));
+        assert_eq!(link.send(In, asked, Bytes(32)), Picos(149_000));
+        assert_eq!((link.carried(Out), link.carried(In)), (Bytes(8), Bytes(40)));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::config::GpuConfig;
 use crate::counters::counters;
 use crate::dram::ChannelStats;
 use crate::energy::{Activity, Energy};
+use crate::side_stats::SideReading;
 use crate::time::Cycles;
 use strata_core::Bytes;
 use strata_core::stats::{Members, Stats, Unit};
@@ -96,6 +97,8 @@ pub struct Reading {
     pub slices: Vec<SliceStats>,
     /// DRAM channels.
     pub channels: Vec<ChannelStats>,
+    /// Memory sides.
+    pub sides: SideReading,
 }
 
 impl Reading {
@@ -106,6 +109,7 @@ impl Reading {
             machine: self.machine.delta(&earlier.machine),
             slices: self.slices.iter().zip(&earlier.slices).map(|(s, e)| s.delta(e)).collect(),
             channels: self.channels.iter().zip(&earlier.channels).map(|(c, e)| c.delta(e)).collect(),
+            sides: self.sides.delta(&earlier.sides),
         }
     }
 
@@ -158,10 +162,11 @@ impl Reading {
         let what = "bytes read from and written to DRAM, per simulated second of launches";
         rate("dram.bandwidth", dram.moved().0 as f64, time.0 as f64 / 1e12, Unit::BytesPerSecond, what);
 
+        self.sides.export(prefix, time.0 as f64 / 1e12, stats);
         let activity = Activity {
             activates: dram.activates,
             dram: dram.moved(),
-            link: Bytes(0),
+            link: Bytes(self.sides.carried[0].0 + self.sides.carried[1].0),
             link_idle: Bytes(0),
             l2_sectors: l2.reads + l2.writes + l2.fills + l2.write_backs,
             warp_instructions: machine.warp_instructions,
@@ -200,6 +205,7 @@ mod tests {
             machine: MachineStats { sent: requests, ..MachineStats::default() },
             slices: vec![SliceStats { reads, ..SliceStats::default() }],
             channels: vec![ChannelStats { activates: 2 * reads, ..ChannelStats::default() }],
+            sides: SideReading::default(),
         };
         assert_eq!(reading(7, 30).delta(&reading(5, 10)), reading(2, 20));
     }
@@ -227,6 +233,7 @@ mod tests {
             },
             slices: vec![slice(10, 8), slice(6, 4)],
             channels: vec![channel(2, 1), channel(1, 0)],
+            sides: SideReading::default(),
         };
         let mut config = load("titan-v", &[""; 0]).expect("a preset").config;
         config.clock.core = Clock::from_khz(1_000_000);

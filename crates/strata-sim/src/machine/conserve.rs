@@ -158,6 +158,7 @@ mod tests {
                 ..SliceStats::default()
             }],
             channels: vec![ChannelStats { read_accesses: 8, write_accesses: 5, ..ChannelStats::default() }],
+            ..Reading::default()
         }
     }
 

@@ -23,6 +23,8 @@ pub struct CopyStats {
     pub bytes_in: Bytes,
     /// Bytes copied from the device.
     pub bytes_out: Bytes,
+    /// Bytes that the host link carried for copies, towards the GPU and away from it, headers included.
+    pub carried: [Bytes; 2],
 }
 
 impl Machine {
@@ -64,7 +66,9 @@ impl Machine {
 
     fn over_host_link(&mut self, direction: Direction, size: Bytes) {
         let start = self.core_cycle(self.now);
+        let before = self.host_link.carried(direction).0;
         self.now = self.host_link.send(direction, self.core_time(start), size);
+        self.copies.carried[direction as usize].0 += self.host_link.carried(direction).0 - before;
         self.copies.cycles += self.core_cycle(self.now) - start;
     }
 
@@ -82,8 +86,8 @@ impl Machine {
         stats.count(format!("{prefix}.copy.bytes_in"), copies.bytes_in.0, Unit::Bytes, what);
         let what = "bytes copied from device to host";
         stats.count(format!("{prefix}.copy.bytes_out"), copies.bytes_out.0, Unit::Bytes, what);
-        let carried = self.host_link.carried(Direction::In).0 + self.host_link.carried(Direction::Out).0;
-        let activity = Activity { link: Bytes(carried), time: Picos(0), ..Activity::default() };
+        let carried = Bytes(copies.carried[0].0 + copies.carried[1].0);
+        let activity = Activity { link: carried, time: Picos(0), ..Activity::default() };
         Energy::of(&activity, &self.config.energy).export(prefix, stats);
     }
 }

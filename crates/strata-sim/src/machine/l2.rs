@@ -46,6 +46,14 @@ impl Slice {
         }
     }
 
+    /// Memory will bring more sectors of a line than were asked for: who wants one of them meanwhile waits for this fill.
+    pub(super) fn will_fill(&mut self, place: u32, more: SectorMask) {
+        let line = self.tags.line_mut(Place::at(place));
+        line.pending = line.pending.or(more.without(line.valid));
+        self.stats.fetches += u64::from(more.count());
+        self.stats.fetched_along += u64::from(more.count());
+    }
+
     /// True if two more requests to memory (a miss and what had to leave for it) find room.
     fn has_room(&self, config: &GpuConfig) -> bool {
         self.queued + 2 <= config.l2.miss_queue && self.outstanding < config.l2.mshrs
@@ -54,8 +62,8 @@ impl Slice {
 
 /// Sectors that memory brings for a line.
 pub(super) struct Miss {
-    slice: u16,
-    place: u32,
+    pub(super) slice: u16,
+    pub(super) place: u32,
     pub(super) sectors: SectorMask,
 }
 
@@ -90,10 +98,10 @@ impl Machine {
         let ready = self.occupy(slice, r.kind, r.sectors, partial, now);
         if let Some(v) = victim {
             if let Some(buffers) = &mut self.victims {
-                buffers[usize::from(slice)].evicted(v.line, v.clean);
+                buffers[usize::from(slice)].evicted(v.line, v.clean());
             }
             if !v.dirty.is_empty() {
-                self.write_back(v.line, v.dirty, ready);
+                self.write_back(v.line, v.dirty, v.valid, ready);
             }
         }
         if let Some(old) = aged {
@@ -134,7 +142,10 @@ impl Machine {
         s.stats.write_hits += if hit { count } else { 0 };
         match self.config.l2.write {
             WritePolicy::Back => line.dirty = line.dirty.or(r.sectors),
-            WritePolicy::Through => self.write_back(r.line, r.sectors, ready),
+            WritePolicy::Through => {
+                let valid = line.valid;
+                self.write_back(r.line, r.sectors, valid, ready);
+            }
         }
         self.tell_written(&r);
         self.store_done(ready);
@@ -197,7 +208,8 @@ impl Machine {
         let r = self.requests[request];
         self.watch_served(request, ready);
         if r.kind == Kind::Atomic && self.config.l2.write == WritePolicy::Through {
-            self.write_back(r.line, r.sectors, ready);
+            let valid = self.l2_state(r.line).1.valid;
+            self.write_back(r.line, r.sectors, valid, ready);
         }
         if r.load == NONE {
             self.store_done(ready);
@@ -220,18 +232,20 @@ impl Machine {
     /// Writes back what is dirty in a line that stays.
     fn clean(&mut self, slice: u16, place: Place, ready: u64) {
         let s = &mut self.slices[usize::from(slice)];
-        let dirty = std::mem::take(&mut s.tags.line_mut(place).dirty);
+        let state = s.tags.line_mut(place);
+        let (dirty, valid) = (std::mem::take(&mut state.dirty), state.valid);
         if !dirty.is_empty() {
             let line = s.tags.address(place);
             s.stats.eager_write_backs += u64::from(dirty.count());
-            self.write_back(line, dirty, ready);
+            self.write_back(line, dirty, valid, ready);
         }
     }
 
-    pub(super) fn write_back(&mut self, line: LineAddr, dirty: SectorMask, ready: u64) {
+    /// Writes dirty sectors of a line to memory; `valid` are the sectors that L2 has, or had until now.
+    pub(super) fn write_back(&mut self, line: LineAddr, dirty: SectorMask, valid: SectorMask, ready: u64) {
         let home = self.interleave.home(line);
         self.slices[usize::from(home.slice)].stats.write_backs += u64::from(dirty.count());
-        self.put(home, line, dirty, ready);
+        self.put(home, line, dirty, valid, ready);
     }
 
     /// Memory has delivered sectors of a line.
@@ -298,7 +312,7 @@ impl Machine {
         if let Some((_, Some(victim))) = room
             && !victim.dirty.is_empty()
         {
-            self.write_back(victim.line, victim.dirty, now);
+            self.write_back(victim.line, victim.dirty, victim.valid, now);
         }
         self.watch_host_write(line, touched, whole, before);
         if let Some(old) = aged {

@@ -1,6 +1,7 @@
 //! Behind L2: the DRAM channels and the way to them.
 
 use super::home::Home;
+use super::plan::Deferred;
 use super::{Event, Machine, NONE};
 use crate::cache::SectorMask;
 use crate::config::GpuConfig;
@@ -51,18 +52,19 @@ impl Machine {
     pub(super) fn fetch(&mut self, home: Home, line: LineAddr, sectors: SectorMask, miss: u32, ready: u64) {
         self.watch_fetch(miss, line, sectors);
         if self.sides.is_some() {
-            self.defer_fill(home, line, sectors, miss, ready);
+            let resident = self.l2_state(line).1.valid;
+            self.defer(Deferred { home, line, sectors, resident, miss, ready });
         } else {
             let tag = Event::new(Event::FILL, miss).0;
             self.dram(home.slice, home.partition, home.local.addr(), sectors, Dir::Read, tag, ready);
         }
     }
 
-    /// Writes sectors of a line to memory.
-    pub(super) fn put(&mut self, home: Home, line: LineAddr, sectors: SectorMask, ready: u64) {
+    /// Writes sectors of a line to memory; L2 has, or had until now, the sectors `valid`.
+    pub(super) fn put(&mut self, home: Home, line: LineAddr, sectors: SectorMask, valid: SectorMask, ready: u64) {
         self.watch_put(line, sectors);
         if self.sides.is_some() {
-            self.defer_write_back(home, line, sectors, ready);
+            self.defer(Deferred { home, line, sectors, resident: valid, miss: NONE, ready });
         } else {
             self.dram(home.slice, home.partition, home.local.addr(), sectors, Dir::Write, NONE, ready);
         }

@@ -43,6 +43,7 @@ mod plan;
 #[cfg(test)]
 mod seam_tests;
 mod sm_memory;
+mod tables;
 #[cfg(test)]
 mod testing;
 mod translate;
@@ -52,7 +53,6 @@ mod watch;
 pub use check::Counts as CheckCounts;
 pub use conserve::{Imbalance, Imbalances};
 pub use copies::CopyStats;
-pub use plan::{TableCounts, Traffic};
 
 use crate::cache::Tags;
 use crate::calendar::Calendar;
@@ -302,6 +302,7 @@ impl Machine {
             machine: MachineStats { events: self.queue.taken(), ..self.stats },
             slices: self.slices.iter().map(|slice| slice.stats).collect(),
             channels: self.channels.iter().map(|port| *port.channel.stats()).collect(),
+            sides: self.side_reading(),
         }
     }
 

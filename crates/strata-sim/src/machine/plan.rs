@@ -4,14 +4,17 @@
 //! A mechanism is asked right after the event that led to its request, when the bytes of the program's memory are at hand.
 
 use super::home::Home;
+use super::l2::Miss;
+use super::tables::{Lookup, Table};
 use super::{Event, Machine, NONE};
-use crate::cache::{SectorMask, Tags};
+use crate::cache::SectorMask;
 use crate::image::{Image, ZEROS};
 use crate::link::{Direction, Link};
 use crate::seam::{
-    Below, Dir, Line, LineKind, LineRange, LineRequest, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan, Step,
-    TableSpec, TrafficId,
+    Below, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan,
+    Step, TrafficId,
 };
+use crate::side_stats::{SideReading, Traffic};
 use crate::slab::Slab;
 use crate::time::{Cycles, Picos};
 use rustc_hash::FxHashMap;
@@ -26,7 +29,7 @@ pub(super) struct MemorySides {
     pub(super) deferred: Vec<Deferred>,
     /// The plan being made, kept for its memory.
     plan: Plan,
-    traffic: Vec<Traffic>,
+    traffic: Vec<(&'static str, Traffic)>,
 }
 
 struct Partition {
@@ -39,31 +42,17 @@ struct Partition {
     lines: FxHashMap<u64, LineAddr>,
 }
 
-/// Bytes moved for one reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// The reason.
-    pub name: &'static str,
-    /// Bytes read from DRAM, and written to it.
-    pub dram_read: u64,
-    /// See `dram_read`.
-    pub dram_written: u64,
-    /// Bytes that came over links, and that were sent.
-    pub link_read: u64,
-    /// See `link_read`.
-    pub link_written: u64,
-}
-
 /// A request that the mechanism has not seen yet.
 pub(super) struct Deferred {
-    home: Home,
-    line: LineAddr,
-    sectors: SectorMask,
-    resident: SectorMask,
+    pub(super) home: Home,
+    pub(super) line: LineAddr,
+    pub(super) sectors: SectorMask,
+    /// Sectors that L2 has, or had until now.
+    pub(super) resident: SectorMask,
     /// The L2 miss that waits for it; [`NONE`] for a write-back.
-    miss: u32,
+    pub(super) miss: u32,
     /// L2 cycle.
-    ready: u64,
+    pub(super) ready: u64,
 }
 
 /// A plan under way.
@@ -75,56 +64,8 @@ struct Running {
     ended: u16,
 }
 
-/// A table's cache.
-struct Table {
-    spec: TableSpec,
-    tags: Tags,
-    /// Steps that wait for a sector on its way.
-    waiting: FxHashMap<u64, Vec<u32>>,
-    counts: TableCounts,
-}
-
-/// What a table's caches did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TableCounts {
-    /// Name of the table.
-    pub name: &'static str,
-    /// Accesses.
-    pub accesses: u64,
-    /// Accesses that hit.
-    pub hits: u64,
-}
-
 /// Steps of a plan, as a power of two: how an event names a step.
 const STEP_BITS: u32 = 4;
-
-impl Table {
-    fn new(spec: TableSpec) -> Self {
-        let sectors = (spec.cache.0 / SECTOR_BYTES).max(1) as u32;
-        let ways = spec.ways.clamp(1, sectors);
-        let counts = TableCounts { name: spec.name, ..TableCounts::default() };
-        Self { spec, tags: Tags::new((sectors / ways).max(1), ways), waiting: FxHashMap::default(), counts }
-    }
-
-    fn set_of(&self, sector: u64) -> u32 {
-        (sector ^ sector >> 9) as u32 % self.tags.sets()
-    }
-
-    /// Where a sector of the table is in DRAM.
-    fn home(&self, sector: u64) -> (LocalAddr, SectorMask) {
-        let address = self.spec.home.0 + sector * SECTOR_BYTES;
-        (LocalAddr(address - address % LINE_BYTES), SectorMask(1 << (address % LINE_BYTES / SECTOR_BYTES)))
-    }
-}
-
-/// What a table's cache says to an access.
-enum Lookup {
-    Hit,
-    /// Its sector is on its way.
-    Waits,
-    /// Its sector must be fetched; a dirty one may have to leave.
-    Fetch(u64, Option<u64>),
-}
 
 impl MemorySides {
     /// `chain` makes the chain of a partition.
@@ -151,12 +92,12 @@ impl MemorySides {
                 }
             })
             .collect();
-        let traffic = names.into_iter().map(|name| Traffic { name, ..Traffic::default() }).collect();
+        let traffic = names.into_iter().map(|name| (name, Traffic::default())).collect();
         Self { partitions, links, running: Slab::default(), deferred: Vec::new(), plan: Plan::default(), traffic }
     }
 
     fn count(&mut self, why: TrafficId, dir: Dir, link: bool, bytes: u64) {
-        let t = &mut self.traffic[usize::from(why.0)];
+        let t = &mut self.traffic[usize::from(why.0)].1;
         match (link, dir) {
             (false, Dir::Read) => t.dram_read += bytes,
             (false, Dir::Write) => t.dram_written += bytes,
@@ -172,6 +113,7 @@ impl MemorySides {
         if let Some(image) = &mut partition.image {
             image.write(home.local, SectorMask::ALL, data);
         }
+        partition.chain.iter_mut().for_each(|side| side.host_wrote(home.local, line, data));
     }
 
     /// Asks the mechanism; what it answers is in `self.plan`.
@@ -190,6 +132,7 @@ impl MemorySides {
         }
         let request = LineRequest {
             line: asked.home.local,
+            address: asked.line,
             sectors: asked.sectors,
             resident: asked.resident,
             kind: if fills { LineKind::Fill } else { LineKind::WriteBack },
@@ -203,43 +146,6 @@ impl MemorySides {
             Below(chain).write(&request, &mut self.plan);
         }
     }
-
-    fn look_up(&mut self, partition: u16, table: u8, entry: u64, dir: Dir, step: u32) -> Lookup {
-        let table = &mut self.partitions[usize::from(partition)].tables[usize::from(table)];
-        let sector = entry * u64::from(table.spec.entry_bits) / 8 / SECTOR_BYTES;
-        let set = table.set_of(sector);
-        table.counts.accesses += 1;
-        let dirty = if dir == Dir::Write { SectorMask(1) } else { SectorMask::NONE };
-        if let Some(place) = table.tags.find(set, LineAddr(sector)) {
-            let line = table.tags.line_mut(place);
-            line.dirty = line.dirty.or(dirty);
-            if line.pending.is_empty() {
-                table.counts.hits += 1;
-                return Lookup::Hit;
-            }
-            table.waiting.entry(sector).or_default().push(step);
-            return Lookup::Waits;
-        }
-        let mut victim = None;
-        if let Some((place, left)) = table.tags.insert(set, LineAddr(sector)) {
-            let line = table.tags.line_mut(place);
-            (line.pending, line.dirty) = (SectorMask(1), dirty);
-            victim = left.filter(|v| !v.dirty.is_empty()).map(|v| v.line.0);
-        }
-        Lookup::Fetch(sector, victim)
-    }
-
-    /// A sector of a table has come from DRAM: the steps that waited for it.
-    fn table_arrives(&mut self, partition: u16, table: u8, entry: u64) -> Vec<u32> {
-        let table = &mut self.partitions[usize::from(partition)].tables[usize::from(table)];
-        let sector = entry * u64::from(table.spec.entry_bits) / 8 / SECTOR_BYTES;
-        let set = table.set_of(sector);
-        if let Some(place) = table.tags.find(set, LineAddr(sector)) {
-            let line = table.tags.line_mut(place);
-            (line.pending, line.valid) = (SectorMask::NONE, SectorMask(1));
-        }
-        table.waiting.remove(&sector).unwrap_or_default()
-    }
 }
 
 impl Machine {
@@ -248,25 +154,21 @@ impl Machine {
         self.sides = Some(Box::new(MemorySides::new(self.config.dram.channels, &mut chain)));
     }
 
-    /// Bytes moved, by reason; empty without memory sides.
-    pub fn traffic(&self) -> &[Traffic] {
-        self.sides.as_ref().map_or(&[], |sides| &sides.traffic)
-    }
-
-    /// What the caches of tables did, over all partitions.
-    pub fn table_counts(&self) -> Vec<TableCounts> {
-        let Some(sides) = &self.sides else { return Vec::new() };
-        let mut sums: Vec<TableCounts> = Vec::new();
-        for counts in sides.partitions.iter().flat_map(|p| &p.tables).map(|t| t.counts) {
-            match sums.iter_mut().find(|s| s.name == counts.name) {
-                Some(sum) => {
-                    sum.accesses += counts.accesses;
-                    sum.hits += counts.hits;
-                }
-                None => sums.push(counts),
-            }
+    /// What memory sides did so far.
+    pub(super) fn side_reading(&self) -> SideReading {
+        let Some(sides) = &self.sides else { return SideReading::default() };
+        let own_links = sides.links.iter().map(Link::rate).sum();
+        let link_rate = if sides.links.is_empty() { self.host_link.rate() } else { own_links };
+        let mut reading = SideReading { traffic: sides.traffic.clone(), link_rate, ..SideReading::default() };
+        for partition in &sides.partitions {
+            partition.tables.iter().for_each(|t| reading.add_table(t.spec.name, &t.counts));
+            partition.chain.iter().for_each(|side| reading.add_counts(side.counts()));
         }
-        sums
+        for (k, direction) in [Direction::In, Direction::Out].into_iter().enumerate() {
+            let own: u64 = sides.links.iter().map(|link| link.carried(direction).0).sum();
+            reading.carried[k] = Bytes(own + self.host_link.carried(direction).0 - self.copies.carried[k].0);
+        }
+        reading
     }
 
     /// Plans that have not ended, and requests that were not planned yet.
@@ -282,19 +184,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn defer_fill(&mut self, home: Home, line: LineAddr, sectors: SectorMask, miss: u32, ready: u64) {
-        self.defer(Deferred { home, line, sectors, resident: self.resident(home, line), miss, ready });
-    }
-
-    pub(super) fn defer_write_back(&mut self, home: Home, line: LineAddr, sectors: SectorMask, ready: u64) {
-        self.defer(Deferred { home, line, sectors, resident: self.resident(home, line), miss: NONE, ready });
-    }
-
-    fn resident(&self, home: Home, line: LineAddr) -> SectorMask {
-        self.slices[usize::from(home.slice)].tags.peek(home.set, line).map_or(SectorMask::NONE, |l| l.valid)
-    }
-
-    fn defer(&mut self, asked: Deferred) {
+    pub(super) fn defer(&mut self, asked: Deferred) {
         // Its place in the slice's queue, until all steps have ended: so a slow link or unit is felt by L2, too.
         self.slices[usize::from(asked.home.slice)].queued += 1;
         if let Some(sides) = &mut self.sides {
@@ -312,10 +202,9 @@ impl Machine {
             sides.plan(&asked, &mut memory);
             if asked.miss != NONE {
                 let more = sides.plan.fill.without(asked.sectors);
-                self.misses[asked.miss].sectors = asked.sectors.or(more);
-                let stats = &mut self.slices[usize::from(asked.home.slice)].stats;
-                stats.fetches += u64::from(more.count());
-                stats.fetched_along += u64::from(more.count());
+                let Miss { slice, place, sectors } = &mut self.misses[asked.miss];
+                *sectors = asked.sectors.or(more);
+                self.slices[usize::from(*slice)].will_fill(*place, more);
             }
             // Most plans are one access to DRAM: those need no record of what has ended.
             if let [Step { what: Move::Dram { at, sectors, dir, why }, gates_reply: true, .. }] = sides.plan.steps[..]
@@ -385,9 +274,17 @@ impl Machine {
             }
             Move::Link { link, bytes, dir, why } => {
                 sides.count(why, dir, true, u64::from(bytes));
-                let direction = if dir == Dir::Read { Direction::In } else { Direction::Out };
                 let t = self.config.clock.l2.edge(Cycles(now));
-                let arrival = sides.links[usize::from(link.0)].send(direction, t, Bytes(u64::from(bytes)));
+                let link =
+                    if link == LinkId::HOST { &mut self.host_link } else { &mut sides.links[usize::from(link.0)] };
+                let bytes = Bytes(u64::from(bytes));
+                let arrival = match dir {
+                    Dir::Read => {
+                        let asked = link.ask(t);
+                        link.send(Direction::In, asked, bytes)
+                    }
+                    Dir::Write => link.send(Direction::Out, t, bytes),
+                };
                 self.queue.push(arrival, tag);
             }
             Move::Unit { unit, latency, interval } => {
@@ -422,22 +319,20 @@ impl Machine {
 
     fn begin_table_step(&mut self, step: u32, table: u8, entry: u64, dir: Dir, home: Home, now: u64) {
         let Some(sides) = &mut self.sides else { return };
-        let found = sides.look_up(home.partition, table, entry, dir, step);
-        let t = &sides.partitions[usize::from(home.partition)].tables[usize::from(table)];
+        let t = &mut sides.partitions[usize::from(home.partition)].tables[usize::from(table)];
+        let (found, left) = t.look_up(entry, dir, step);
         let hit = now + u64::from(t.spec.latency);
         match found {
             Lookup::Hit => self.queue.push(self.config.clock.l2.edge(Cycles(hit)), Event::new(Event::STEP, step)),
             Lookup::Waits => {}
-            Lookup::Fetch(sector, victim) => {
-                let fetched = t.home(sector);
-                let left = victim.map(|sector| t.home(sector));
+            Lookup::Fetch(at, sector) => {
                 sides.count(TrafficId::METADATA, Dir::Read, false, SECTOR_BYTES);
                 let tag = Event::new(Event::TABLE, step).0;
-                self.dram(home.slice, home.partition, fetched.0, fetched.1, Dir::Read, tag, hit);
+                if let Some((_, sectors)) = left {
+                    sides.count(TrafficId::METADATA, Dir::Write, false, u64::from(sectors.count()) * SECTOR_BYTES);
+                }
+                self.dram(home.slice, home.partition, at, sector, Dir::Read, tag, hit);
                 if let Some((at, sectors)) = left {
-                    if let Some(sides) = &mut self.sides {
-                        sides.count(TrafficId::METADATA, Dir::Write, false, SECTOR_BYTES);
-                    }
                     self.dram(home.slice, home.partition, at, sectors, Dir::Write, NONE, hit);
                 }
             }
@@ -468,7 +363,8 @@ impl Machine {
         let k = (step & ((1 << STEP_BITS) - 1)) as usize;
         if let Move::Table { table, entry, .. } = r.plan.steps[k].what {
             let partition = r.home.partition;
-            for waiting in sides.table_arrives(partition, table.0, entry) {
+            let table = &mut sides.partitions[usize::from(partition)].tables[usize::from(table.0)];
+            for waiting in table.arrives(entry) {
                 self.step_ends(waiting, t);
             }
         }

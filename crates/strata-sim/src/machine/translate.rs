@@ -235,7 +235,7 @@ impl Machine {
                 && let Some(left) = tags.remove(home.set, line)
                 && !left.dirty.is_empty()
             {
-                self.write_back(line, left.dirty, now);
+                self.write_back(line, left.dirty, left.valid, now);
             }
         }
     }

@@ -5,11 +5,13 @@
 //!
 //! ```
 //! use strata_sim::seam::{Below, Line, LineKind, LineRequest, LocalLine, Plan};
+//! use strata_core::LineAddr;
 //! use strata_sim::cache::SectorMask;
 //!
 //! let data: Line = [0; 128];
 //! let request = LineRequest {
 //!     line: LocalLine(7),
+//!     address: LineAddr(7),
 //!     sectors: SectorMask(0b0011),
 //!     resident: SectorMask::NONE,
 //!     kind: LineKind::Fill,
@@ -23,7 +25,8 @@
 use crate::cache::SectorMask;
 use crate::config::LinkConfig;
 use arrayvec::ArrayVec;
-use strata_core::{Bytes, LINE_BYTES};
+use strata_core::stats::Unit;
+use strata_core::{Bytes, LINE_BYTES, LineAddr};
 
 /// The bytes of a line.
 pub type Line = [u8; LINE_BYTES as usize];
@@ -66,9 +69,11 @@ pub enum LineKind {
 pub struct LineRequest<'a> {
     /// The line.
     pub line: LocalLine,
+    /// The same line as the program names it: for mechanisms that treat allocations differently.
+    pub address: LineAddr,
     /// Sectors wanted, or dirty.
     pub sectors: SectorMask,
-    /// Sectors that are valid in L2.
+    /// Sectors that L2 has, or had until the write-back.
     pub resident: SectorMask,
     /// Which of the two.
     pub kind: LineKind,
@@ -97,6 +102,11 @@ pub struct UnitId(pub(crate) u8);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkId(pub(crate) u8);
 
+impl LinkId {
+    /// The link to the host, which carries copies, too.
+    pub const HOST: Self = Self(u8::MAX);
+}
+
 /// Why bytes moved, for the statistics; see [`Parts::traffic`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrafficId(pub(crate) u8);
@@ -122,9 +132,9 @@ pub enum Move {
     },
     /// Moves sectors of one line between the controller and DRAM.
     Dram {
-        /// The line's place.
+        /// The place of the first sector, a multiple of 32 B.
         at: LocalAddr,
-        /// Which sectors of it.
+        /// Which sectors, counted from there.
         sectors: SectorMask,
         /// Which way.
         dir: Dir,
@@ -223,7 +233,7 @@ pub struct TableSpec {
     pub home: LocalAddr,
     /// Bytes of the cache.
     pub cache: Bytes,
-    /// Its ways; lines are sectors of 32 B.
+    /// Its ways; lines are 128 B, in sectors of 32 B.
     pub ways: u32,
     /// L2 cycles of a hit.
     pub latency: u32,
@@ -264,6 +274,19 @@ impl Parts {
     }
 }
 
+/// Something that a mechanism counts for the statistics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SideCount {
+    /// Path below the machine's: `buddy.fills`.
+    pub name: &'static str,
+    /// What a one of it is.
+    pub unit: Unit,
+    /// Its meaning.
+    pub what: &'static str,
+    /// How many since the machine was made.
+    pub value: u64,
+}
+
 /// A mechanism between L2 and DRAM; one instance serves one partition.
 pub trait MemorySide {
     /// Declares what it needs of the machine.
@@ -279,6 +302,14 @@ pub trait MemorySide {
 
     /// Sectors leave L2. `request.data` is the line as memory holds it afterwards.
     fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan);
+
+    /// The host has written a line, which now holds `data`; no traffic of the machine's.
+    fn host_wrote(&mut self, _line: LocalLine, _address: LineAddr, _data: &Line) {}
+
+    /// What it has counted.
+    fn counts(&self) -> Vec<SideCount> {
+        Vec::new()
+    }
 
     /// Bytes of DRAM that lines take, for capacity and for migration.
     fn stored_bytes(&self, range: LineRange) -> Bytes {

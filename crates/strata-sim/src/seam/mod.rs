@@ -22,7 +22,7 @@ mod victim;
 
 pub use memory_side::{
     Below, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan,
-    Step, StepSet, TableId, TableSpec, TrafficId, UnitId,
+    SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId,
 };
 pub use offload::{Candidate, Offload, StackId};
 pub use paging::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, Token, Walk};
