@@ -4,8 +4,14 @@
 //! place in device memory. An entry that compresses that far is there whole; the other sectors of one that does not are in
 //! *buddy memory* behind a link. Nothing ever moves when the compressibility of data changes.
 
+mod allocations;
 mod entry;
+pub mod settings;
+mod side;
+mod states;
 mod target;
 
+pub use allocations::Allocations;
 pub use entry::{EntryState, Split};
+pub use side::{CompressedSide, Purpose};
 pub use target::{Target, UnknownTarget};

@@ -25,6 +25,7 @@ pub mod config;
 pub mod count;
 pub mod nearest;
 pub mod op;
+pub mod settings;
 pub mod stats;
 
 pub use addr::{Addr, Bytes, Dim3, LINE_BYTES, LineAddr, SECTOR_BYTES};

@@ -1,0 +1,400 @@
+//! Compressed memory behind L2, on the machine's memory-side seam: Buddy Compression and bandwidth-only compression.
+//!
+//! A fill reads the entry's metadata, then the sectors of its code, from the device and over the link at the same time, and
+//! decompresses them into all four sectors of the line. A write-back compresses the line and writes what the code takes; if
+//! L2 does not have the whole line, the entry is read, decompressed and merged first. Nothing moves when an entry grows or
+//! shrinks: its places on both sides are fixed by the target.
+//!
+//! An entry that is all zero is in its metadata alone; one that is stored as it is needs no decompression.
+
+use crate::allocations::Allocations;
+use crate::settings::Settings;
+use crate::states::States;
+use crate::{EntryState, Split, Target};
+use strata_codec::Codec;
+use strata_core::stats::Unit;
+use strata_core::{Bytes, LINE_BYTES, LineAddr, SECTOR_BYTES};
+use strata_sim::cache::SectorMask;
+use strata_sim::config::GpuConfig;
+use strata_sim::seam::{
+    Below, Dir, Line, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan, SideCount,
+    StepSet, TableId, TableSpec, TrafficId, UnitId,
+};
+use strata_sim::time::Cycles;
+
+/// What compression is for.
+#[derive(Clone, Debug)]
+pub enum Purpose {
+    /// Fewer sectors move, every entry keeps its 128 bytes.
+    Bandwidth,
+    /// Allocations take less of device memory, and what does not fit is in buddy memory.
+    Capacity(Allocations),
+}
+
+/// The compressed memory of one partition.
+pub struct CompressedSide {
+    purpose: Purpose,
+    /// L2 cycles of a compression or decompression.
+    codec_cycles: u32,
+    metadata: Option<TableSpec>,
+    parts: Option<Declared>,
+    states: States,
+    counts: Counts,
+}
+
+/// What it asked of the machine.
+#[derive(Clone, Copy)]
+struct Declared {
+    table: Option<TableId>,
+    compressor: UnitId,
+    decompressor: UnitId,
+    /// Sectors beyond the target.
+    overflow: TrafficId,
+    /// Reads for write-backs of lines that L2 does not have whole.
+    merge: TrafficId,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    fills: u64,
+    fills_over_link: u64,
+    write_backs: u64,
+    write_backs_over_link: u64,
+    merges: u64,
+    grown: u64,
+}
+
+/// Where an entry lies on the device, and how it is split.
+struct Placed {
+    at: LocalAddr,
+    target: Option<Target>,
+}
+
+impl Placed {
+    fn split(&self, state: EntryState) -> Split {
+        match self.target {
+            Some(target) => Split::of(state, target),
+            None => Split { device: state.bytes().div_ceil(SECTOR_BYTES as u32), buddy: 0 },
+        }
+    }
+}
+
+impl CompressedSide {
+    /// Of one partition of a GPU.
+    pub fn new(purpose: Purpose, settings: &Settings, gpu: &GpuConfig) -> Self {
+        let share = gpu.dram.size.0 / u64::from(gpu.dram.channels);
+        let metadata = settings.metadata_cache.map(|total| TableSpec {
+            name: match purpose {
+                Purpose::Bandwidth => "bpc.metadata",
+                Purpose::Capacity(_) => "buddy.metadata",
+            },
+            entry_bits: EntryState::BITS,
+            // Behind everything that programs can allocate.
+            home: LocalAddr(share.next_multiple_of(LINE_BYTES)),
+            cache: Bytes(total.0 / u64::from(gpu.dram.channels)),
+            ways: settings.metadata_ways,
+            latency: settings.metadata_cycles,
+        });
+        let time = gpu.clock.dram.span(Cycles(u64::from(settings.codec_dram_cycles)));
+        let codec_cycles = gpu.clock.l2.next(time).0 as u32;
+        Self { purpose, codec_cycles, metadata, parts: None, states: States::default(), counts: Counts::default() }
+    }
+
+    /// Where a line's entry is; none if it is not compressed.
+    fn place(&self, line: LocalLine, address: LineAddr) -> Option<Placed> {
+        match &self.purpose {
+            Purpose::Bandwidth => Some(Placed { at: line.addr(), target: None }),
+            Purpose::Capacity(allocations) => match allocations.target(address) {
+                Target::X1 => None,
+                target => {
+                    // Entries of a page lie side by side; the pages' own places do not matter to time.
+                    let at = line.0 * u64::from(target.device_bytes());
+                    Some(Placed { at: LocalAddr(at - at % SECTOR_BYTES), target: Some(target) })
+                }
+            },
+        }
+    }
+
+    /// What plans a request; none if the line is not compressed.
+    fn planner<'p>(&self, request: &LineRequest<'_>, plan: &'p mut Plan) -> Option<Planner<'p>> {
+        let placed = self.place(request.line, request.address)?;
+        Some(Planner { parts: self.parts?, placed, line: request.line, codec_cycles: self.codec_cycles, plan })
+    }
+
+    fn state_of(data: &Line) -> EntryState {
+        EntryState::of(Codec::Bpc.size(data))
+    }
+}
+
+/// Makes the plan of one request.
+struct Planner<'p> {
+    parts: Declared,
+    placed: Placed,
+    line: LocalLine,
+    codec_cycles: u32,
+    plan: &'p mut Plan,
+}
+
+impl Planner<'_> {
+    /// Reads the entry and decompresses it.
+    fn fetch(&mut self, state: EntryState, why: TrafficId) -> StepSet {
+        let known = self.metadata(Dir::Read, StepSet::NONE);
+        let there = self.transfer(state, Dir::Read, why, known);
+        if matches!(state, EntryState::Zero | EntryState::B128) {
+            return there;
+        }
+        self.codec(self.parts.decompressor, there)
+    }
+
+    /// Compresses the entry and writes it. Its metadata is changed if its state is new, and looked at if nobody did before.
+    fn store(&mut self, state: EntryState, is_new: bool, unknown: bool, after: StepSet) {
+        let compressed = self.codec(self.parts.compressor, after);
+        self.transfer(state, Dir::Write, TrafficId::DATA, compressed);
+        if is_new || unknown {
+            self.metadata(if is_new { Dir::Write } else { Dir::Read }, compressed);
+        }
+    }
+
+    /// Looks the entry's metadata up, or changes it.
+    fn metadata(&mut self, dir: Dir, after: StepSet) -> StepSet {
+        let entry = self.line.0;
+        let look_up = |table| Move::Table { table, entry, dir };
+        self.parts.table.map_or(after, |table| self.plan.add(look_up(table), after, true))
+    }
+
+    /// Moves the sectors of the entry, on both sides at once.
+    fn transfer(&mut self, state: EntryState, dir: Dir, why: TrafficId, after: StepSet) -> StepSet {
+        let Split { device, buddy } = self.placed.split(state);
+        let mut moved = after;
+        if device > 0 {
+            let sectors = SectorMask((1 << device) - 1);
+            moved = moved.and(self.plan.add(Move::Dram { at: self.placed.at, sectors, dir, why }, after, true));
+        }
+        if buddy > 0 {
+            let bytes = buddy * SECTOR_BYTES as u32;
+            let over = Move::Link { link: LinkId::HOST, bytes, dir, why: self.parts.overflow };
+            moved = moved.and(self.plan.add(over, after, true));
+        }
+        moved
+    }
+
+    fn codec(&mut self, unit: UnitId, after: StepSet) -> StepSet {
+        self.plan.add(Move::Unit { unit, latency: self.codec_cycles, interval: 1 }, after, true)
+    }
+}
+
+impl MemorySide for CompressedSide {
+    fn attach(&mut self, parts: &mut Parts) {
+        self.parts = Some(Declared {
+            table: self.metadata.map(|spec| parts.table(spec)),
+            compressor: parts.unit(),
+            decompressor: parts.unit(),
+            overflow: parts.traffic("overflow"),
+            merge: parts.traffic("merge"),
+        });
+    }
+
+    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        let Some(mut planner) = self.planner(request, plan) else { return below.read(request, plan) };
+        let state = self.states.get(request.line);
+        debug_assert_eq!(state, Self::state_of(request.data), "metadata of {:?}", request.address);
+        planner.fetch(state, TrafficId::DATA);
+        self.counts.fills += 1;
+        self.counts.fills_over_link += u64::from(planner.placed.split(state).buddy > 0);
+        plan.fill = SectorMask::ALL;
+    }
+
+    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        let Some(mut planner) = self.planner(request, plan) else { return below.write(request, plan) };
+        let new = Self::state_of(request.data);
+        let old = self.states.set(request.line, new);
+        let whole = request.resident == SectorMask::ALL;
+        self.counts.write_backs += 1;
+        self.counts.write_backs_over_link += u64::from(planner.placed.split(new).buddy > 0);
+        self.counts.grown += u64::from(new > old);
+        self.counts.merges += u64::from(!whole);
+        let merged = if whole { StepSet::NONE } else { planner.fetch(old, planner.parts.merge) };
+        planner.store(new, new != old, whole, merged);
+    }
+
+    fn host_wrote(&mut self, line: LocalLine, _: LineAddr, data: &Line) {
+        self.states.set(line, Self::state_of(data));
+    }
+
+    fn counts(&self) -> Vec<SideCount> {
+        let c = &self.counts;
+        let (requests, events) = (Unit::Requests, Unit::Events);
+        let list = [
+            ("buddy.fills", "bpc.fills", requests, "L2 fills of compressed memory", c.fills),
+            ("buddy.fills_over_link", "", requests, "of those, the ones that used the link", c.fills_over_link),
+            ("buddy.write_backs", "bpc.write_backs", requests, "L2 write-backs to compressed memory", c.write_backs),
+            (
+                "buddy.write_backs_over_link",
+                "",
+                requests,
+                "of those, the ones that used the link",
+                c.write_backs_over_link,
+            ),
+            (
+                "buddy.merges",
+                "bpc.merges",
+                requests,
+                "write-backs of lines that L2 did not have whole: the entry is read first",
+                c.merges,
+            ),
+            (
+                "buddy.overflows",
+                "bpc.overflows",
+                events,
+                "write-backs whose entry takes a larger size than before",
+                c.grown,
+            ),
+        ];
+        let buddy = matches!(self.purpose, Purpose::Capacity(_));
+        list.into_iter()
+            .map(|(capacity, bandwidth, unit, what, value)| SideCount {
+                name: if buddy { capacity } else { bandwidth },
+                unit,
+                what,
+                value,
+            })
+            .filter(|count| !count.name.is_empty())
+            .collect()
+    }
+
+    fn stored_bytes(&self, range: LineRange) -> Bytes {
+        let lines = range.first.0..range.first.0 + range.lines;
+        Bytes(lines.map(|line| u64::from(self.states.get(LocalLine(line)).bytes())).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_core::Addr;
+    use strata_core::settings::Settings as Values;
+    use strata_sim::config::load;
+    use strata_sim::seam::LineKind;
+
+    /// Where the one allocation of these tests is.
+    const LINE: LineAddr = LineAddr(64);
+
+    fn side(target: Target) -> CompressedSide {
+        let allocations = Allocations::default();
+        allocations.add(Addr(64 * 128), Bytes(1 << 20), target);
+        let values = Values::read("buddy", crate::settings::BUDDY, &[""; 0]).expect("defaults");
+        let gpu = load("p100-buddy", &[""; 0]).expect("a preset").config;
+        let mut side = CompressedSide::new(Purpose::Capacity(allocations), &Settings::of_buddy(&values), &gpu);
+        side.attach(&mut Parts::default());
+        side
+    }
+
+    /// An entry that compresses to 32, 64 or 128 bytes.
+    fn entry(bytes: u32) -> Line {
+        let mut state = 12_345u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 8
+        };
+        let bits = match bytes {
+            32 => 5,
+            64 => 12,
+            _ => 24,
+        };
+        let mut line = [0; 128];
+        for word in line.chunks_exact_mut(4) {
+            word.copy_from_slice(&(random() >> (24 - bits)).to_le_bytes());
+        }
+        assert_eq!(EntryState::of(Codec::Bpc.size(&line)).bytes(), bytes);
+        line
+    }
+
+    fn request(kind: LineKind, resident: u8, data: &Line) -> LineRequest<'_> {
+        let (line, resident) = (LocalLine(2), SectorMask(resident));
+        LineRequest { line, address: LINE, sectors: SectorMask(0b0001), resident, kind, data }
+    }
+
+    /// The steps of a plan in short: `meta`, `dram<2`, `link>1`, `unit`, each behind the steps it waits for.
+    fn told(plan: &Plan) -> Vec<String> {
+        let arrow = |dir: Dir| if dir == Dir::Read { '<' } else { '>' };
+        let name = |what: &Move| match what {
+            Move::Table { dir, .. } => format!("meta{}", arrow(*dir)),
+            Move::Dram { sectors, dir, .. } => format!("dram{}{}", arrow(*dir), sectors.count()),
+            Move::Link { bytes, dir, .. } => format!("link{}{}", arrow(*dir), bytes / 32),
+            Move::Unit { .. } => "unit".to_owned(),
+            Move::CopyFromL2 { .. } => "copy".to_owned(),
+        };
+        plan.steps.iter().map(|step| format!("{:b}:{}", step.after.0, name(&step.what))).collect()
+    }
+
+    #[track_caller]
+    fn check_read(target: Target, data: &Line, steps: &[&str]) {
+        let mut side = side(target);
+        side.host_wrote(LocalLine(2), LINE, data);
+        let mut plan = Plan::default();
+        side.read(&request(LineKind::Fill, 0, data), &mut Below::plain(), &mut plan);
+        assert_eq!(told(&plan), steps);
+    }
+
+    #[test]
+    fn a_fill_waits_for_metadata_then_for_both_sides_then_for_the_decompressor() {
+        check_read(Target::X2, &entry(64), &["0:meta<", "1:dram<2", "11:unit"]);
+        check_read(Target::X4, &entry(64), &["0:meta<", "1:dram<1", "1:link<1", "111:unit"]);
+        check_read(Target::X2, &entry(128), &["0:meta<", "1:dram<2", "1:link<2"]);
+        check_read(Target::X16, &entry(32), &["0:meta<", "1:dram<1", "1:link<1", "111:unit"]);
+        check_read(Target::X2, &[0; 128], &["0:meta<"]);
+        // Not compressed: as if nothing was there.
+        check_read(Target::X1, &entry(32), &["0:dram<1"]);
+    }
+
+    #[track_caller]
+    fn check_write(before: &Line, resident: u8, after: &Line, steps: &[&str]) {
+        let mut side = side(Target::X2);
+        side.host_wrote(LocalLine(2), LINE, before);
+        let mut plan = Plan::default();
+        side.write(&request(LineKind::WriteBack, resident, after), &mut Below::plain(), &mut plan);
+        assert_eq!(told(&plan), steps);
+    }
+
+    #[test]
+    fn a_whole_line_is_compressed_and_written() {
+        check_write(&entry(64), 0b1111, &entry(32), &["0:unit", "1:dram>1", "1:meta>"]);
+        check_write(&entry(32), 0b1111, &entry(128), &["0:unit", "1:dram>2", "1:link>2", "1:meta>"]);
+        check_write(&entry(32), 0b1111, &entry(32), &["0:unit", "1:dram>1", "1:meta<"]);
+        check_write(&entry(32), 0b1111, &[0; 128], &["0:unit", "1:meta>"]);
+    }
+
+    #[test]
+    fn of_a_line_that_l2_has_in_part_the_entry_is_read_first() {
+        let merged = ["0:meta<", "1:dram<2", "1:link<2", "111:unit", "1000:dram>1", "1000:meta>"];
+        check_write(&entry(128), 0b0001, &entry(32), &merged);
+        check_write(&[0; 128], 0b0001, &entry(32), &["0:meta<", "1:unit", "10:dram>1", "10:meta>"]);
+    }
+
+    #[test]
+    fn growing_entries_and_uses_of_the_link_are_counted() {
+        let mut side = side(Target::X2);
+        for data in [entry(32), entry(128), entry(64), [0; 128], entry(32)] {
+            side.write(&request(LineKind::WriteBack, 0b1111, &data), &mut Below::plain(), &mut Plan::default());
+        }
+        let counts = side.counts();
+        let count = |name: &str| counts.iter().find(|c| c.name == name).map(|c| c.value);
+        assert_eq!(count("buddy.write_backs"), Some(5));
+        assert_eq!(count("buddy.write_backs_over_link"), Some(1));
+        assert_eq!(count("buddy.overflows"), Some(3));
+        assert_eq!(side.stored_bytes(LineRange { first: LocalLine(0), lines: 8 }), Bytes(32));
+    }
+
+    #[test]
+    fn without_targets_every_entry_keeps_its_place() {
+        let values = Values::read("bpc", crate::settings::BPC, &[""; 0]).expect("defaults");
+        let gpu = load("p100-buddy", &[""; 0]).expect("a preset").config;
+        let mut side = CompressedSide::new(Purpose::Bandwidth, &Settings::of_bpc(&values), &gpu);
+        side.attach(&mut Parts::default());
+        let data = entry(128);
+        side.host_wrote(LocalLine(2), LINE, &data);
+        let mut plan = Plan::default();
+        side.read(&request(LineKind::Fill, 0, &data), &mut Below::plain(), &mut plan);
+        assert_eq!((told(&plan), plan.fill), (vec!["0:dram<4".to_owned()], SectorMask::ALL));
+    }
+}
