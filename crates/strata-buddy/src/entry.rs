@@ -128,7 +128,12 @@ mod tests {
             word.copy_from_slice(&(7 * i as u32).to_le_bytes());
         }
         assert_eq!(EntryState::of(Codec::Bpc.size(&counting)), B8);
-        let noise = std::array::from_fn(|i| ((i as u32).wrapping_mul(2_654_435_761) >> 13) as u8);
+        // Products of an index grow evenly, and BPC sees it; remainders of a power do not.
+        let mut power = 1u32;
+        let noise = std::array::from_fn(|_| {
+            power = power * 48_271 % 65_537;
+            power as u8
+        });
         assert_eq!(EntryState::of(Codec::Bpc.size(&noise)), B128);
     }
 
