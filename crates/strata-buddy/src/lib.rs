@@ -18,6 +18,7 @@
 
 mod allocations;
 mod annotations;
+mod annotator;
 mod entry;
 mod profile;
 pub mod settings;
@@ -27,6 +28,7 @@ mod target;
 
 pub use allocations::Allocations;
 pub use annotations::Targets;
+pub use annotator::{Annotator, Refused};
 pub use entry::{EntryState, Split};
 pub use profile::{Allocation, Choice, Design, Histogram, Outcome, Profile, Rule};
 pub use side::{CompressedSide, Purpose};

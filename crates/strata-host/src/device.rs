@@ -165,6 +165,19 @@ impl Device {
         self.engine.hear(&HostEvent::Announce { launches });
     }
 
+    /// Says that what follows prepares what the program is run for (a network is trained until its weights look like
+    /// weights), up to [`begin_measurement`](Self::begin_measurement): it is executed, since the rest works on what it
+    /// leaves in memory, but not timed.
+    pub fn begin_preparation(&mut self) {
+        self.engine.hear(&HostEvent::Prepare);
+    }
+
+    /// Ends the preparation: launches so far are forgotten. A program that never prepares is measured from its beginning.
+    pub fn begin_measurement(&mut self) {
+        self.launches.clear();
+        self.engine.hear(&HostEvent::Measure);
+    }
+
     /// Waits for everything; a no-op in time, but mechanisms hear it.
     pub fn synchronize(&mut self) {
         self.engine.hear(&HostEvent::Sync);
@@ -175,7 +188,7 @@ impl Device {
         self.engine.copies()
     }
 
-    /// What was launched so far, with what each launch did.
+    /// What was launched so far, with what each launch did; without what prepared it.
     pub fn launches(&self) -> &[(Launch, LaunchReport)] {
         &self.launches
     }

@@ -134,6 +134,8 @@ pub enum HostEvent {
     LaunchEnd { kernel: String },
     Sync,
     Announce { launches: u64 },
+    Prepare,
+    Measure,
 }
 
 /// Runs what a device is told. Implementations: functional (emulator alone), timed, recording.

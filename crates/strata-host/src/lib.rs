@@ -6,9 +6,11 @@
 //!
 //! Invariant: this crate knows neither PTX nor time; a module is text that the engine understands.
 
+mod around;
 mod device;
 mod engine;
 
+pub use around::Around;
 pub use device::{Arg, Device};
 pub use engine::{
     AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,

@@ -1,5 +1,6 @@
 //! The engines that can stand behind a device.
 
+use crate::mechanisms::Setup;
 use crate::monitor::Monitor;
 use crate::trace::Recording;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,8 +69,15 @@ pub fn functional(options: EngineOptions) -> Result<Box<dyn Engine>, HostError> 
 
 /// The emulator on a machine with time.
 pub fn timed(options: EngineOptions, gpu: GpuConfig) -> Result<Box<dyn Engine>, HostError> {
-    let machine = machine(&options, gpu)?;
-    Ok(Box::new(Emulated::new(options, Mode::Timed(Box::new(machine)))?))
+    let setup = Setup::new(Vec::new(), None, &gpu);
+    timed_with(options, gpu, setup)
+}
+
+/// The same with mechanisms in the machine.
+pub(crate) fn timed_with(options: EngineOptions, gpu: GpuConfig, setup: Setup) -> Result<Box<dyn Engine>, HostError> {
+    let mut machine = machine(&options, gpu)?;
+    setup.install(&mut machine);
+    Ok(Box::new(Emulated::new(options, Mode::Timed(Box::new(Timed { machine, setup })))?))
 }
 
 /// A machine at rest, watched as the options say.
@@ -135,15 +143,24 @@ enum Mode {
     /// Nobody asks for them.
     Functional,
     /// A machine pulls them.
-    Timed(Box<Machine>),
+    Timed(Box<Timed>),
     /// They are written down.
     Recording(Recording),
+}
+
+/// A machine and what was put into it.
+struct Timed {
+    machine: Machine,
+    setup: Setup,
 }
 
 /// Programs run by the emulator.
 struct Emulated {
     options: EngineOptions,
     mode: Mode,
+    /// Launches only prepare what is to be measured: they are executed and nothing else.
+    preparing: bool,
+    allocations: BTreeMap<AllocationId, (Addr, Bytes)>,
     memory: Memory,
     programs: Vec<Program>,
     output: Output,
@@ -159,8 +176,25 @@ fn call(call: &'static str, error: &MemoryError) -> HostError {
 impl Emulated {
     fn new(options: EngineOptions, mode: Mode) -> Result<Self, HostError> {
         let memory = Memory::new(Capacity::default()).map_err(|e| call("device", &e))?;
-        let (programs, output, warned) = (Vec::new(), Output::default(), BTreeSet::new());
-        Ok(Self { options, mode, memory, programs, output, warned, launches: 0 })
+        Ok(Self {
+            options,
+            mode,
+            preparing: false,
+            allocations: BTreeMap::new(),
+            memory,
+            programs: Vec::new(),
+            output: Output::default(),
+            warned: BTreeSet::new(),
+            launches: 0,
+        })
+    }
+
+    /// Shows a machine what memory holds after a preparation that it did not see.
+    fn show_memory(&mut self) {
+        let Mode::Timed(timed) = &mut self.mode else { return };
+        for &(start, size) in self.allocations.values() {
+            timed.machine.memset(start, size, |line, data| self.memory.read_line(line, data));
+        }
     }
 
     fn program(&self, module: ModuleId) -> Result<&Program, HostError> {
@@ -197,12 +231,25 @@ impl Engine for Emulated {
 
     fn alloc(&mut self, size: Bytes, flags: AllocFlags, name: &str) -> Result<Allocation, HostError> {
         let record = self.memory.alloc(size, flags.managed, name).map_err(|e| call("alloc", &e))?;
-        Ok(Allocation { id: AllocationId(record.id), start: record.start, size: record.size, name: record.name, flags })
+        let (id, start) = (AllocationId(record.id), record.start);
+        let allocation = Allocation { id, start, size: record.size, name: record.name, flags };
+        if let Mode::Timed(timed) = &mut self.mode
+            && let Err(reason) = timed.setup.allocated(&allocation)
+        {
+            self.memory.free(start).map_err(|e| call("free", &e))?;
+            return Err(HostError::Call { call: "alloc", reason });
+        }
+        self.allocations.insert(id, (start, size));
+        Ok(allocation)
     }
 
     fn free(&mut self, start: Addr) -> Result<AllocationId, HostError> {
         let record = self.memory.free(start).map_err(|e| call("free", &e))?;
-        Ok(AllocationId(record.id))
+        let id = AllocationId(record.id);
+        if let (Mode::Timed(timed), Some((start, size))) = (&mut self.mode, self.allocations.remove(&id)) {
+            timed.setup.freed(start, size);
+        }
+        Ok(id)
     }
 
     fn write(&mut self, start: Addr, data: &[u8]) -> Result<(), HostError> {
@@ -211,8 +258,11 @@ impl Engine for Emulated {
 
     fn read(&self, start: Addr, data: &mut [u8]) -> Result<(), HostError> {
         self.memory.read(start, data).map_err(|e| call("copy from device", &e))?;
-        let Mode::Timed(machine) = &self.mode else { return Ok(()) };
-        machine.check_copy_out(start, Bytes(data.len() as u64)).map_err(|e| HostError::Program(e.to_string()))
+        let Mode::Timed(timed) = &self.mode else { return Ok(()) };
+        if self.preparing {
+            return Ok(());
+        }
+        timed.machine.check_copy_out(start, Bytes(data.len() as u64)).map_err(|e| HostError::Program(e.to_string()))
     }
 
     fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
@@ -238,11 +288,12 @@ impl Engine for Emulated {
         let (kernel, memory, output) = (&launch.kernel, &mut self.memory, &self.output);
         let registers =
             |e: &Execution<'_>| self.options.registers.get(kernel).copied().unwrap_or_else(|| e.registers());
-        let result = match &mut self.mode {
-            Mode::Timed(machine) => program.drive(kernel, &config, memory, self.launches, output, |e| {
+        let mut executed_only = Mode::Functional;
+        let result = match if self.preparing { &mut executed_only } else { &mut self.mode } {
+            Mode::Timed(timed) => program.drive(kernel, &config, memory, self.launches, output, |e| {
                 let threads = launch.block.count() as u32;
                 let needs = KernelNeeds { threads, registers: registers(e), shared: e.shared_bytes() };
-                run_timed(machine, e, &needs, Execution::counts).map_err(|error| {
+                run_timed(&mut timed.machine, e, &needs, Execution::counts).map_err(|error| {
                     let text = e.take_fault().map_or_else(|| error.to_string(), |fault| fault.to_string());
                     HostError::Program(text)
                 })
@@ -280,16 +331,25 @@ impl Engine for Emulated {
 
     fn copies(&self) -> CopyReport {
         match &self.mode {
-            Mode::Timed(machine) => copies_of(machine),
+            Mode::Timed(timed) => copies_of(&timed.machine),
             Mode::Functional | Mode::Recording(_) => CopyReport::default(),
         }
     }
 
     fn hear(&mut self, event: &HostEvent) {
-        match &mut self.mode {
-            Mode::Functional => {}
-            Mode::Timed(machine) => tell(machine, event, |line, data| self.memory.read_line(line, data)),
-            Mode::Recording(recording) => recording.hear(event),
+        match event {
+            HostEvent::Prepare => self.preparing = true,
+            HostEvent::Measure => {
+                self.preparing = false;
+                self.show_memory();
+            }
+            // What happens meanwhile is seen when the preparation ends.
+            HostEvent::CopyIn { .. } | HostEvent::CopyOut { .. } | HostEvent::Memset { .. } if self.preparing => {}
+            _ => match &mut self.mode {
+                Mode::Functional => {}
+                Mode::Timed(timed) => tell(&mut timed.machine, event, |line, data| self.memory.read_line(line, data)),
+                Mode::Recording(recording) => recording.hear(event),
+            },
         }
     }
 }

@@ -7,6 +7,9 @@
 //! * [`engine`]: the engines that can stand behind a device;
 //! * [`trace`]: recorded programs;
 //! * [`explain`]: what the requests of a timed run waited for;
+//! * [`mechanisms`]: what can be put into a machine;
+//! * [`snapshot`], [`observe`], [`profile`](mod@profile): what memory holds, how compressible it is, and what follows for Buddy
+//!   Compression;
 //! * [`silicon`]: what real GPUs measured;
 //! * [`validate`]: the machine beside them;
 //! * [`bench`](mod@bench): how fast programs are simulated.
@@ -31,13 +34,17 @@ pub mod explain;
 pub mod fnv;
 pub mod gpus;
 pub mod launch_file;
+pub mod mechanisms;
 mod monitor;
+pub mod observe;
+pub mod profile;
 pub mod ptx_check;
 mod request;
 mod result;
 mod run;
 mod save;
 pub mod silicon;
+pub mod snapshot;
 mod stats_file;
 pub mod stopwatch;
 pub mod table;

@@ -3,11 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use strata_core::{Addr, Bytes};
-use strata_host::{
-    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
-    ModuleId, SymbolAddress,
-};
+use strata_host::{Around, Engine, HostError, HostEvent, Launch, LaunchReport};
 
 /// A loop can find the same fault in every round; nobody reads more warnings than this.
 const MOST_WARNINGS: usize = 200;
@@ -165,37 +161,13 @@ pub(crate) struct Monitored {
     pub(crate) monitor: Arc<Monitor>,
 }
 
-impl Engine for Monitored {
-    fn load_module(&mut self, name: &str, text: &str) -> Result<ModuleId, HostError> {
-        self.engine.load_module(name, text)
+impl Around for Monitored {
+    fn inside(&self) -> &dyn Engine {
+        &*self.engine
     }
 
-    fn kernel(&self, module: ModuleId, name: &str) -> Result<KernelShape, HostError> {
-        self.engine.kernel(module, name)
-    }
-
-    fn symbol(&self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError> {
-        self.engine.symbol(module, name)
-    }
-
-    fn alloc(&mut self, size: Bytes, flags: AllocFlags, name: &str) -> Result<Allocation, HostError> {
-        self.engine.alloc(size, flags, name)
-    }
-
-    fn free(&mut self, start: Addr) -> Result<AllocationId, HostError> {
-        self.engine.free(start)
-    }
-
-    fn write(&mut self, start: Addr, data: &[u8]) -> Result<(), HostError> {
-        self.engine.write(start, data)
-    }
-
-    fn read(&self, start: Addr, data: &mut [u8]) -> Result<(), HostError> {
-        self.engine.read(start, data)
-    }
-
-    fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
-        self.engine.fill(start, size, byte)
+    fn inside_mut(&mut self) -> &mut dyn Engine {
+        &mut *self.engine
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<LaunchReport, HostError> {
@@ -206,10 +178,6 @@ impl Engine for Monitored {
             self.monitor.count_launch(report.counts.thread_instructions());
         }
         report
-    }
-
-    fn copies(&self) -> CopyReport {
-        self.engine.copies()
     }
 
     fn hear(&mut self, event: &HostEvent) {

@@ -3,6 +3,7 @@
 use crate::error::LabError;
 use crate::fnv::Fnv1a64;
 use crate::launch_file::limits;
+use crate::mechanisms::Combination;
 use crate::trace;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -87,7 +88,9 @@ pub struct RunRequest {
     pub max_instructions: Option<u64>,
     /// The machine to time the program on, a preset or a file; `None` runs it without time.
     pub gpu: Option<String>,
-    /// Changes to that machine, `key=value`.
+    /// Mechanisms in that machine.
+    pub with: Combination,
+    /// Changes to that machine and to the settings of its mechanisms, `key=value`.
     pub set: Vec<String>,
     /// Directory below which the result goes; `None` means [`DEFAULT_OUT`].
     pub out: Option<PathBuf>,
@@ -106,6 +109,7 @@ impl RunRequest {
             explain: false,
             max_instructions: None,
             gpu: None,
+            with: Combination::none(),
             set: Vec::new(),
             out: None,
         }
@@ -148,6 +152,7 @@ impl Resolved {
             "explain": request.explain,
             "max_instructions": request.max_instructions,
             "gpu": request.gpu,
+            "with": request.with.to_string(),
             "set": request.set,
             "inputs": inputs,
         })

@@ -4,10 +4,11 @@ use crate::engine::{self, EngineOptions};
 use crate::error::LabError;
 use crate::gpus;
 use crate::launch_file::{self, Loaded};
+use crate::mechanisms::Setup;
 use crate::monitor::{Monitor, Monitored};
 use crate::request::{Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
-use crate::{save, stats_file, trace};
+use crate::{profile, save, stats_file, trace};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,8 +19,12 @@ use strata_workloads::{Instance, Size, UnknownWorkload, Workload};
 
 /// Runs a request, saves its result and returns it. `monitor` tells how far the run is.
 pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, LabError> {
+    let (settings, set) = request.with.settings(&request.set)?;
     let gpu = match &request.gpu {
-        Some(name) => Some(gpus::gpu(name, &request.set)?),
+        Some(name) => Some(gpus::gpu(name, &set)?),
+        None if !request.with.list().is_empty() => {
+            return Err(LabError::Request("`--with` changes a machine: name one with `--gpu`".into()));
+        }
         None if request.set.is_empty() => None,
         None => return Err(LabError::Request("`--set` changes a machine: name one with `--gpu`".into())),
     };
@@ -32,11 +37,20 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
         return Err(LabError::Request("a timed run uses one host thread: leave `--threads` out".into()));
     }
     if let (What::Trace(path), Some(gpu)) = (&request.what, &gpu) {
+        if let Some(mechanism) = request.with.list().first() {
+            let reason =
+                format!("`{}` looks at data, which a trace does not have: run the program itself", mechanism.name());
+            return Err(LabError::Request(reason));
+        }
         return trace::replay(request, path, gpu.config.clone(), monitor);
     }
     let options = options(request, monitor);
     let engine = match gpu {
-        Some(gpu) => engine::timed(options, gpu.config),
+        Some(gpu) => {
+            let targets = profile::targets(request, &settings, monitor)?;
+            let setup = Setup::new(settings, targets, &gpu.config);
+            engine::timed_with(options, gpu.config, setup)
+        }
         None => engine::functional(options),
     };
     run_on(request, monitor, engine.map_err(LabError::Device)?)
@@ -90,6 +104,23 @@ pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engi
     result.host.total_seconds = started.elapsed().as_secs_f64();
     save_result(&directory, &result)?;
     Ok(result)
+}
+
+/// Carries a request out on an engine of the caller's choice, and saves nothing but what a launch file writes. A program that
+/// fails is an error here.
+pub(crate) fn execute(
+    request: &RunRequest,
+    monitor: &Arc<Monitor>,
+    engine: Box<dyn Engine>,
+) -> Result<Device, LabError> {
+    let job = Job::resolve(request)?;
+    let directory = job.resolved.directory(request);
+    let mut device = Device::new(Box::new(Monitored { engine, monitor: Arc::clone(monitor) }));
+    let judged = job.carry_out(&mut device, &directory)?;
+    match judged.error {
+        Some(error) => Err(LabError::Device(HostError::Program(error))),
+        None => Ok(device),
+    }
 }
 
 /// Saves a result: the statistics of each kernel as Parquet, everything as JSON.

@@ -6,11 +6,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use strata_core::{Addr, Bytes};
-use strata_host::{
-    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
-    ModuleId, SymbolAddress,
-};
+use strata_host::{Around, Engine, HostError, Launch, LaunchReport};
 
 /// A duration on the wall, and on the CPU.
 #[derive(Clone, Copy, Default, Debug)]
@@ -56,37 +52,13 @@ impl Stopwatch {
     }
 }
 
-impl Engine for Stopwatch {
-    fn load_module(&mut self, name: &str, text: &str) -> Result<ModuleId, HostError> {
-        self.engine.load_module(name, text)
+impl Around for Stopwatch {
+    fn inside(&self) -> &dyn Engine {
+        &*self.engine
     }
 
-    fn kernel(&self, module: ModuleId, name: &str) -> Result<KernelShape, HostError> {
-        self.engine.kernel(module, name)
-    }
-
-    fn symbol(&self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError> {
-        self.engine.symbol(module, name)
-    }
-
-    fn alloc(&mut self, size: Bytes, flags: AllocFlags, name: &str) -> Result<Allocation, HostError> {
-        self.engine.alloc(size, flags, name)
-    }
-
-    fn free(&mut self, start: Addr) -> Result<AllocationId, HostError> {
-        self.engine.free(start)
-    }
-
-    fn write(&mut self, start: Addr, data: &[u8]) -> Result<(), HostError> {
-        self.engine.write(start, data)
-    }
-
-    fn read(&self, start: Addr, data: &mut [u8]) -> Result<(), HostError> {
-        self.engine.read(start, data)
-    }
-
-    fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
-        self.engine.fill(start, size, byte)
+    fn inside_mut(&mut self) -> &mut dyn Engine {
+        &mut *self.engine
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<LaunchReport, HostError> {
@@ -94,14 +66,6 @@ impl Engine for Stopwatch {
         let total = self.total.get();
         self.total.set(Times { wall: total.wall + took.wall, cpu: total.cpu + took.cpu });
         report
-    }
-
-    fn copies(&self) -> CopyReport {
-        self.engine.copies()
-    }
-
-    fn hear(&mut self, event: &HostEvent) {
-        self.engine.hear(event);
     }
 }
 

@@ -73,13 +73,16 @@ pub(crate) struct Run {
     /// Time the program on this machine (see `strata gpus`), or on the one of a `.toml` file
     #[arg(long, value_name = "NAME")]
     pub(crate) gpu: Option<String>,
+    /// Put mechanisms into that machine, joined by `+` (see `strata mechanisms`)
+    #[arg(long, value_name = "M+M", default_value = "none")]
+    pub(crate) with: String,
     /// Check that every load would get the right data on that machine (slower)
     #[arg(long)]
     pub(crate) check_data: bool,
     /// Say what memory requests waited for on that machine, and about which allocations
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Change a parameter of that machine; may be repeated
+    /// Change a parameter of that machine or of a mechanism; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Print one JSON object

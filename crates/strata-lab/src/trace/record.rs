@@ -103,6 +103,10 @@ fn recorded_event(event: &HostEvent) -> Option<Event> {
         HostEvent::CopyOut { start, size } => Event::CopyOut { start: *start, size: *size },
         HostEvent::Memset { start, size } => Event::Memset { start: *start, size: *size },
         HostEvent::Sync => Event::Sync,
-        HostEvent::LaunchBegin { .. } | HostEvent::LaunchEnd { .. } | HostEvent::Announce { .. } => return None,
+        HostEvent::LaunchBegin { .. }
+        | HostEvent::LaunchEnd { .. }
+        | HostEvent::Announce { .. }
+        | HostEvent::Prepare
+        | HostEvent::Measure => return None,
     })
 }

@@ -7,6 +7,7 @@ use indicatif::ProgressBar;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use strata_lab::mechanisms::Combination;
 use strata_lab::{Monitor, RunRequest, What, table};
 
 pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
@@ -21,6 +22,7 @@ pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
         explain: args.explain,
         max_instructions: args.max_instructions,
         gpu: args.gpu,
+        with: Combination::parse(&args.with)?,
         set: args.set,
         out: args.out,
     };

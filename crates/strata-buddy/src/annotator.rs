@@ -1,0 +1,163 @@
+//! Gives allocations their targets as a program makes them, and keeps the books of both memories.
+
+use crate::{Allocations, Target, Targets};
+use std::collections::BTreeMap;
+use strata_core::config::format_size;
+use strata_core::{Addr, Bytes};
+
+/// Bytes of a page: the larger of the GPU's two (section III).
+const PAGE: u64 = 2 << 20;
+
+/// Buddy memory over device memory: what a target of 4x needs (section III).
+const CARVE_OUT: u64 = 3;
+
+/// Why an allocation cannot be made.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Refused {
+    /// The page tables of the host know nothing of compression (section III).
+    #[error(
+        "`{name}` is managed memory and has a target of {target}x: the host could not read it; give it a target of 1 in \
+         the annotation file, or allocate it without management"
+    )]
+    Managed {
+        /// The allocation.
+        name: String,
+        /// Its target.
+        target: Target,
+    },
+    /// One of the two memories is full.
+    #[error(
+        "out of {memory} memory: `{name}` takes {} of it with a target of {target}x, and {} of {} are in use; larger \
+         targets take less device memory, smaller ones less buddy memory",
+        format_size(Bytes(*.needed)), format_size(Bytes(*.used)), format_size(Bytes(*.of))
+    )]
+    Full {
+        /// Device or buddy.
+        memory: &'static str,
+        /// The allocation.
+        name: String,
+        /// Its target.
+        target: Target,
+        /// Bytes it needs there.
+        needed: u64,
+        /// Bytes in use there.
+        used: u64,
+        /// Bytes there are.
+        of: u64,
+    },
+}
+
+/// What an allocation takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Share {
+    device: u64,
+    buddy: u64,
+}
+
+impl Share {
+    /// Compressed allocations are whole pages, of each of which a part is on the device and the rest of what it can hold in
+    /// buddy memory.
+    fn of(size: u64, target: Target) -> Self {
+        if target == Target::X1 {
+            return Self { device: size, buddy: 0 };
+        }
+        let pages = size.div_ceil(PAGE);
+        let device = pages * PAGE / 128 * u64::from(target.device_bytes());
+        Self { device, buddy: pages * PAGE - device }
+    }
+}
+
+/// The allocations of a program and what they take.
+#[derive(Debug)]
+pub struct Annotator {
+    targets: Targets,
+    allocations: Allocations,
+    shares: BTreeMap<u64, Share>,
+    used: Share,
+    device: u64,
+}
+
+impl Annotator {
+    /// For a device of this size; what holds metadata is not for programs.
+    pub fn new(targets: Targets, device: Bytes) -> Self {
+        let device = device.0 - device.0 / 256;
+        Self { targets, allocations: Allocations::default(), shares: BTreeMap::new(), used: Share::default(), device }
+    }
+
+    /// The targets of addresses, for memory sides.
+    pub fn allocations(&self) -> Allocations {
+        self.allocations.clone()
+    }
+
+    /// An allocation is made. If it is refused, nothing has changed.
+    pub fn allocated(&mut self, name: &str, start: Addr, size: Bytes, managed: bool) -> Result<(), Refused> {
+        let target = self.targets.get(name);
+        if managed && target != Target::X1 {
+            return Err(Refused::Managed { name: name.to_owned(), target });
+        }
+        let share = Share::of(size.0, target);
+        let memories = [
+            ("device", share.device, self.used.device, self.device),
+            ("buddy", share.buddy, self.used.buddy, CARVE_OUT * self.device),
+        ];
+        for (memory, needed, used, of) in memories {
+            if used + needed > of {
+                return Err(Refused::Full { memory, name: name.to_owned(), target, needed, used, of });
+            }
+        }
+        self.used = Share { device: self.used.device + share.device, buddy: self.used.buddy + share.buddy };
+        self.shares.insert(start.0, share);
+        self.allocations.add(start, size, target);
+        Ok(())
+    }
+
+    /// An allocation is freed.
+    pub fn freed(&mut self, start: Addr) {
+        let Some(share) = self.shares.remove(&start.0) else { return };
+        self.used = Share { device: self.used.device - share.device, buddy: self.used.buddy - share.buddy };
+        self.allocations.remove(start);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn annotator(targets: &[(&str, Target)], device: u64) -> Annotator {
+        let mut all = Targets::default();
+        targets.iter().for_each(|(name, target)| all.set(name, *target));
+        Annotator::new(all, Bytes(device))
+    }
+
+    #[test]
+    fn a_memory_holds_more_than_it_is_large() {
+        let mut annotator = annotator(&[("a", Target::X2), ("b", Target::X4)], 16 * MIB);
+        assert_eq!(annotator.allocated("a", Addr(0), Bytes(20 * MIB), false), Ok(()));
+        assert_eq!(annotator.allocated("b", Addr(32 * MIB), Bytes(20 * MIB), false), Ok(()));
+        let refused =
+            annotator.allocated("c", Addr(64 * MIB), Bytes(MIB), false).expect_err("15 MiB are taken").to_string();
+        assert!(refused.starts_with("out of device memory: `c` takes 1 MiB of it with a target of 1x"), "{refused}");
+        annotator.freed(Addr(0));
+        assert_eq!(annotator.allocated("c", Addr(64 * MIB), Bytes(MIB), false), Ok(()));
+        assert_eq!(annotator.used, Share { device: 6 * MIB, buddy: 15 * MIB });
+        assert_eq!(annotator.allocations().target(Addr(32 * MIB).line()), Target::X4);
+    }
+
+    #[test]
+    fn sixteen_times_is_limited_by_the_carve_out() {
+        let mut annotator = annotator(&[("z", Target::X16)], 16 * MIB);
+        assert_eq!(annotator.allocated("z", Addr(0), Bytes(48 * MIB), false), Ok(()));
+        let refused = annotator.allocated("z", Addr(64 * MIB), Bytes(16 * MIB), false);
+        assert!(matches!(refused, Err(Refused::Full { memory: "buddy", .. })), "{refused:?}");
+        assert_eq!(annotator.used, Share { device: 3 * MIB, buddy: 45 * MIB });
+    }
+
+    #[test]
+    fn managed_memory_is_not_compressed() {
+        let mut annotator = annotator(&[("m", Target::X2)], 16 * MIB);
+        assert!(matches!(annotator.allocated("m", Addr(0), Bytes(1), true), Err(Refused::Managed { .. })));
+        assert_eq!(annotator.allocated("other", Addr(0), Bytes(1), true), Ok(()));
+    }
+}

@@ -1,0 +1,239 @@
+//! The mechanisms by name: which there are, which go together, and how they get into a machine.
+
+use crate::error::LabError;
+use std::fmt;
+use strata_buddy::settings as buddy_settings;
+use strata_buddy::{Annotator, CompressedSide, Purpose, Targets};
+use strata_core::nearest::suggestion;
+use strata_core::settings::{Setting, Settings};
+use strata_core::{Addr, Bytes};
+use strata_host::Allocation;
+use strata_sim::Machine;
+use strata_sim::config::GpuConfig;
+use strata_sim::seam::MemorySide;
+
+/// A mechanism.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Mechanism {
+    /// Bit-plane compression between L2 and DRAM, for bandwidth alone.
+    Bpc,
+    /// Buddy Compression.
+    Buddy,
+}
+
+impl Mechanism {
+    /// All of them, in the order in which L2 meets them.
+    pub const ALL: [Self; 2] = [Self::Bpc, Self::Buddy];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bpc => "bpc",
+            Self::Buddy => "buddy",
+        }
+    }
+
+    /// What it is, in a line.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Bpc => "bit-plane compression between L2 and DRAM: fewer sectors move, capacity stays",
+            Self::Buddy => "Buddy Compression: allocations take less device memory, what does not fit is behind a link",
+        }
+    }
+
+    /// Its settings, `NAME.key`.
+    pub const fn settings(self) -> &'static [Setting] {
+        match self {
+            Self::Bpc => buddy_settings::BPC,
+            Self::Buddy => buddy_settings::BUDDY,
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|m| m.name() == name)
+    }
+}
+
+/// Pairs that do not go together, and why.
+const REFUSED: [(Mechanism, Mechanism, &str); 1] =
+    [(Mechanism::Bpc, Mechanism::Buddy, "both compress what L2 sends to DRAM; `buddy` saves bandwidth, too")];
+
+/// Mechanisms in one machine, each once, in the order in which L2 meets them; none is the plain machine.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Combination(Vec<Mechanism>);
+
+impl Combination {
+    /// The plain machine.
+    pub const fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Reads `none`, `buddy`, `cmd+bpc`.
+    pub fn parse(text: &str) -> Result<Self, LabError> {
+        let mut list = Vec::new();
+        if text == "none" {
+            return Ok(Self(list));
+        }
+        for name in text.split('+') {
+            let names = || Mechanism::ALL.map(Mechanism::name).into_iter().chain(["none"]);
+            let found = Mechanism::named(name).ok_or_else(|| {
+                LabError::Request(format!("there is no mechanism `{name}`; {}", suggestion(name, names())))
+            })?;
+            if list.contains(&found) {
+                return Err(LabError::Request(format!("`{name}` is named twice in `{text}`")));
+            }
+            list.push(found);
+        }
+        list.sort();
+        for (a, b, why) in REFUSED {
+            if list.contains(&a) && list.contains(&b) {
+                let (a, b) = (a.name(), b.name());
+                return Err(LabError::Request(format!("`{a}` and `{b}` do not go together: {why}")));
+            }
+        }
+        Ok(Self(list))
+    }
+
+    /// The mechanisms.
+    pub fn list(&self) -> &[Mechanism] {
+        &self.0
+    }
+
+    /// True if it has this mechanism.
+    pub fn has(&self, mechanism: Mechanism) -> bool {
+        self.0.contains(&mechanism)
+    }
+
+    /// Reads the settings of its mechanisms out of `set` (`key=value`), and gives what is left for the machine.
+    pub(crate) fn settings(&self, set: &[String]) -> Result<(Vec<(Mechanism, Settings)>, Vec<String>), LabError> {
+        let of = |key: &str| Mechanism::named(key.split_once('.').map_or(key, |(first, _)| first));
+        let (own, machine): (Vec<&String>, Vec<&String>) = set.iter().partition(|one| of(one).is_some());
+        let mut errors = Vec::new();
+        for one in &own {
+            if let Some(mechanism) = of(one).filter(|m| !self.has(*m)) {
+                let name = mechanism.name();
+                errors.push(format!(
+                    "`{one}` is a setting of `{name}`, which is not in this machine: add `--with {name}`"
+                ));
+            }
+        }
+        let mut all = Vec::new();
+        for &mechanism in &self.0 {
+            let mine: Vec<_> = own.iter().filter(|one| of(one) == Some(mechanism)).collect();
+            match Settings::read(mechanism.name(), mechanism.settings(), &mine) {
+                Ok(settings) => all.push((mechanism, settings)),
+                Err(list) => errors.extend(list),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(LabError::Request(errors.join("\n")));
+        }
+        Ok((all, machine.into_iter().cloned().collect()))
+    }
+}
+
+impl fmt::Display for Combination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.pad("none");
+        }
+        f.pad(&self.0.iter().map(|m| m.name()).collect::<Vec<_>>().join("+"))
+    }
+}
+
+/// Mechanisms with their settings, ready for a machine.
+#[derive(Default)]
+pub(crate) struct Setup {
+    settings: Vec<(Mechanism, Settings)>,
+    annotator: Option<Annotator>,
+    /// Bytes of device memory that are taken; who annotates allocations keeps books of its own.
+    used: u64,
+    device: u64,
+}
+
+impl Setup {
+    /// For a GPU. `targets` are those of Buddy Compression, if it is there.
+    pub(crate) fn new(settings: Vec<(Mechanism, Settings)>, targets: Option<Targets>, gpu: &GpuConfig) -> Self {
+        let annotator = targets.map(|targets| Annotator::new(targets, gpu.dram.size));
+        Self { settings, annotator, used: 0, device: gpu.dram.size.0 }
+    }
+
+    /// Puts the mechanisms into a machine.
+    pub(crate) fn install(&self, machine: &mut Machine) {
+        if self.settings.is_empty() {
+            return;
+        }
+        let gpu = machine.config().clone();
+        machine.set_memory_side(|_| self.settings.iter().map(|(m, s)| self.side(*m, s, &gpu)).collect());
+    }
+
+    fn side(&self, mechanism: Mechanism, settings: &Settings, gpu: &GpuConfig) -> Box<dyn MemorySide> {
+        let side = match mechanism {
+            Mechanism::Bpc => CompressedSide::new(Purpose::Bandwidth, &buddy_settings::Settings::of_bpc(settings), gpu),
+            Mechanism::Buddy => {
+                let allocations = self.annotator.as_ref().map(Annotator::allocations).unwrap_or_default();
+                CompressedSide::new(Purpose::Capacity(allocations), &buddy_settings::Settings::of_buddy(settings), gpu)
+            }
+        };
+        Box::new(side)
+    }
+
+    /// The program makes an allocation; the text says why it cannot.
+    pub(crate) fn allocated(&mut self, allocation: &Allocation) -> Result<(), String> {
+        let Allocation { name, start, size, flags, .. } = allocation;
+        if let Some(annotator) = &mut self.annotator {
+            return annotator.allocated(name, *start, *size, flags.managed).map_err(|refused| refused.to_string());
+        }
+        if self.used + size.0 > self.device {
+            let of = strata_core::config::format_size(Bytes(self.device));
+            return Err(format!(
+                "out of device memory: `{name}` takes {}, and {} of {of} are in use; `--set dram.size=SIZE` makes a larger one",
+                strata_core::config::format_size(*size),
+                strata_core::config::format_size(Bytes(self.used)),
+            ));
+        }
+        self.used += size.0;
+        Ok(())
+    }
+
+    /// The program frees memory.
+    pub(crate) fn freed(&mut self, start: Addr, size: Bytes) {
+        match &mut self.annotator {
+            Some(annotator) => annotator.freed(start),
+            None => self.used -= size.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(text: &str) -> String {
+        Combination::parse(text).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn combinations_are_read_back() {
+        for text in ["none", "buddy", "bpc"] {
+            assert_eq!(Combination::parse(text).expect("known").to_string(), text);
+        }
+        assert!(refused("budy").contains("did you mean `buddy`?"));
+        assert!(refused("bpc+bpc").contains("twice"));
+        assert!(refused("buddy+bpc").contains("do not go together: both compress"));
+    }
+
+    #[test]
+    fn settings_belong_to_mechanisms_and_the_rest_to_the_machine() {
+        let set = ["l2.ways=8", "buddy.metadata_ways=8"].map(str::to_owned);
+        let buddy = Combination::parse("buddy").expect("known");
+        let (settings, machine) = buddy.settings(&set).expect("good");
+        assert_eq!((settings[0].1.whole("metadata_ways"), machine), (8, vec!["l2.ways=8".to_owned()]));
+        let error = Combination::none().settings(&set).expect_err("no buddy there").to_string();
+        assert_eq!(
+            error,
+            "`buddy.metadata_ways=8` is a setting of `buddy`, which is not in this machine: add `--with buddy`"
+        );
+    }
+}
