@@ -12,6 +12,7 @@
 //!   Compression;
 //! * [`silicon`]: what real GPUs measured;
 //! * [`validate`]: the machine beside them;
+//! * [`compare`](mod@compare): machines side by side;
 //! * [`bench`](mod@bench): how fast programs are simulated.
 //!
 //! The command line and the Python package are thin doors on this crate.
@@ -26,6 +27,7 @@
 //! ```
 
 pub mod bench;
+pub mod compare;
 pub mod diagnostics;
 pub mod element;
 pub mod engine;
@@ -37,6 +39,7 @@ pub mod launch_file;
 pub mod mechanisms;
 mod monitor;
 pub mod observe;
+mod parallel;
 pub mod profile;
 pub mod ptx_check;
 mod request;

@@ -1,7 +1,9 @@
 //! The mechanisms by name: which there are, which go together, and how they get into a machine.
 
 use crate::error::LabError;
-use std::fmt;
+use crate::table::{Align, columns};
+use serde_json::{Value, json};
+use std::fmt::{self, Write};
 use strata_buddy::settings as buddy_settings;
 use strata_buddy::{Annotator, CompressedSide, Purpose, Targets};
 use strata_core::nearest::suggestion;
@@ -47,6 +49,11 @@ impl Mechanism {
             Self::Bpc => buddy_settings::BPC,
             Self::Buddy => buddy_settings::BUDDY,
         }
+    }
+
+    /// The mechanism that a setting `name.key=value` is of.
+    fn of_key(key: &str) -> Option<Self> {
+        Self::named(key.split_once('.').map_or(key, |(first, _)| first))
     }
 
     fn named(name: &str) -> Option<Self> {
@@ -104,9 +111,15 @@ impl Combination {
         self.0.contains(&mechanism)
     }
 
+    /// Of `key=value`, those that a machine with this combination has: not the settings of other mechanisms.
+    pub(crate) fn relevant(&self, set: &[String]) -> Vec<String> {
+        let foreign = |one: &&String| Mechanism::of_key(one).is_some_and(|mechanism| !self.has(mechanism));
+        set.iter().filter(|one| !foreign(one)).cloned().collect()
+    }
+
     /// Reads the settings of its mechanisms out of `set` (`key=value`), and gives what is left for the machine.
     pub(crate) fn settings(&self, set: &[String]) -> Result<(Vec<(Mechanism, Settings)>, Vec<String>), LabError> {
-        let of = |key: &str| Mechanism::named(key.split_once('.').map_or(key, |(first, _)| first));
+        let of = |one: &str| Mechanism::of_key(one);
         let (own, machine): (Vec<&String>, Vec<&String>) = set.iter().partition(|one| of(one).is_some());
         let mut errors = Vec::new();
         for one in &own {
@@ -139,6 +152,43 @@ impl fmt::Display for Combination {
         }
         f.pad(&self.0.iter().map(|m| m.name()).collect::<Vec<_>>().join("+"))
     }
+}
+
+/// All mechanisms and their settings, as text.
+pub fn table() -> String {
+    let mut out = String::new();
+    for mechanism in Mechanism::ALL {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{}: {}\n", mechanism.name(), mechanism.description());
+        let headings =
+            [("setting", Align::Left), ("default", Align::Left), ("allowed", Align::Left), ("meaning", Align::Left)];
+        let row = |s: &Setting| {
+            let default = if s.default.is_empty() { "none" } else { s.default };
+            vec![
+                format!("{}.{}", mechanism.name(), s.key),
+                default.to_owned(),
+                s.allowed.describe(),
+                s.meaning.to_owned(),
+            ]
+        };
+        out += &columns(&headings, &mechanism.settings().iter().map(row).collect::<Vec<_>>());
+        out.push('\n');
+    }
+    out
+}
+
+/// The same as JSON.
+pub fn to_json() -> Value {
+    let setting = |s: &Setting| {
+        json!({
+            "key": s.key, "default": s.default, "allowed": s.allowed.describe(), "meaning": s.meaning, "source": s.source,
+        })
+    };
+    let all = Mechanism::ALL.map(|m| {
+        let settings: Vec<_> = m.settings().iter().map(setting).collect();
+        json!({ "name": m.name(), "description": m.description(), "settings": settings })
+    });
+    json!({ "mechanisms": all })
 }
 
 /// Mechanisms with their settings, ready for a machine.

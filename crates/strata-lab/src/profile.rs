@@ -4,40 +4,115 @@ use crate::diagnostics::Diagnostics;
 use crate::error::LabError;
 use crate::mechanisms::Mechanism;
 use crate::monitor::Monitor;
-use crate::observe::{Observation, Wanted, observe};
+use crate::observe::{Observation, Sizes, Wanted, observe};
 use crate::request::{RunRequest, What};
+use crate::save;
 use crate::snapshot::SNAPSHOTS;
+use crate::table::{Align, columns};
+use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
-use strata_buddy::{Choice, Design, Rule, Targets};
+use strata_buddy::{Choice, Targets};
+use strata_core::config::format_size;
 use strata_core::settings::Settings;
 
+pub use strata_buddy::{Design, Rule};
+
+/// What to profile, and how to choose.
+#[derive(Clone, Debug)]
+pub struct ProfileRequest {
+    /// The program and its input; run without time.
+    pub run: RunRequest,
+    /// How finely to annotate.
+    pub design: Design,
+    /// What a target must satisfy.
+    pub rule: Rule,
+}
+
 /// A profiling pass and what came of it.
+#[derive(Clone, Debug)]
 pub struct Profiled {
     /// What memory held.
     pub observation: Observation,
     /// The targets, and what they come to.
     pub choice: Choice,
     /// How it was made, in a line: for the head of the annotation file.
-    pub origin: String,
+    origin: String,
 }
 
-/// Profiles a program: executes it without time, takes snapshots, chooses targets.
-pub fn profile(
-    request: &RunRequest,
-    design: Design,
-    rule: &Rule,
-    monitor: &Arc<Monitor>,
-) -> Result<Profiled, LabError> {
-    let observation = observe(request, SNAPSHOTS, Wanted { codecs: &[], map: false }, monitor)?;
-    let choice = observation.profile().choose(design, rule);
-    let size = request.size.as_deref().map(|size| format!(" --size {size}")).unwrap_or_default();
-    let what = match &request.what {
-        What::Workload(name) => name.clone(),
-        What::LaunchFile(path) | What::Trace(path) => path.display().to_string(),
-    };
-    let origin = format!("strata profile {what}{size} --threshold {}", rule.threshold);
+/// Profiles a program: executes it, takes snapshots, chooses targets.
+pub fn profile(request: &ProfileRequest, monitor: &Arc<Monitor>) -> Result<Profiled, LabError> {
+    let ProfileRequest { run, design, rule } = request;
+    let observation = observe(run, SNAPSHOTS, Wanted { codecs: &[], map: false }, monitor)?;
+    let choice = observation.profile().choose(*design, rule);
+    let size = run.size.as_deref().unwrap_or("small");
+    let origin = format!("{} at size {size}, Buddy Threshold {}", run.what.name(), rule.threshold);
     Ok(Profiled { observation, choice, origin })
+}
+
+impl Profiled {
+    /// Writes the annotation file.
+    pub fn save(&self, path: &Path) -> Result<(), LabError> {
+        save::write_text(path, &self.choice.targets.to_toml(&self.origin)).map_err(|e| LabError::io("write", path, e))
+    }
+
+    /// Allocations with ratio and target, and the sum.
+    pub fn table(&self) -> String {
+        let headings = [
+            ("allocation", Align::Left),
+            ("size", Align::Right),
+            ("BPC ratio", Align::Right),
+            ("target", Align::Right),
+            ("over target", Align::Right),
+        ];
+        let rows: Vec<_> = self
+            .observation
+            .allocations
+            .iter()
+            .map(|a| {
+                let target = self.choice.targets.get(&a.name);
+                let mut all = Sizes::default();
+                a.snapshots.iter().for_each(|s| all.merge(s));
+                vec![
+                    a.name.clone(),
+                    format_size(a.bytes),
+                    format!("{:.2}", all.ideal_ratio()),
+                    format!("{target}x"),
+                    format!("{:.2} %", 100.0 * all.states.overflow(target)),
+                ]
+            })
+            .collect();
+        let outcome = &self.choice.outcome;
+        format!(
+            "{} snapshots of {}\n\n{}\ncapacity {:.2}x, {:.2} % of entries over their target\n",
+            self.observation.snapshots,
+            self.origin,
+            columns(&headings, &rows),
+            outcome.ratio(),
+            100.0 * outcome.buddy_accesses(),
+        )
+    }
+
+    /// The same as JSON.
+    pub fn to_json(&self) -> Value {
+        let allocations: Vec<_> = self
+            .observation
+            .allocations
+            .iter()
+            .map(|a| {
+                let ratios: Vec<_> = a.snapshots.iter().map(Sizes::ideal_ratio).collect();
+                let target = self.choice.targets.get(&a.name);
+                json!({ "name": a.name, "bytes": a.bytes.0, "ratios": ratios, "target": target.ratio() })
+            })
+            .collect();
+        json!({
+            "profiled": self.origin,
+            "snapshots": self.observation.snapshots,
+            "ratio": self.choice.outcome.ratio(),
+            "buddy_accesses": self.choice.outcome.buddy_accesses(),
+            "allocations": allocations,
+        })
+    }
 }
 
 /// Reads an annotation file.
@@ -59,13 +134,14 @@ pub(crate) fn targets(
     if !file.is_empty() {
         return read_targets(Path::new(file)).map(Some);
     }
-    let mut smaller =
-        RunRequest { seed: request.seed, out: request.out.clone(), ..RunRequest::new(request.what.clone()) };
-    smaller.size = match &request.what {
+    let size = match &request.what {
         What::Workload(_) if request.size.as_deref() == Some("tiny") => request.size.clone(),
         What::Workload(_) => Some("small".to_owned()),
         _ => None,
     };
+    let what = request.what.clone();
+    let run = RunRequest { size, seed: request.seed, out: request.out.clone(), ..RunRequest::new(what) };
     let rule = Rule::with_threshold(settings.real("threshold"));
-    profile(&smaller, Design::ZeroPage, &rule, monitor).map(|profiled| Some(profiled.choice.targets))
+    let profiled = profile(&ProfileRequest { run, design: Design::ZeroPage, rule }, monitor)?;
+    Ok(Some(profiled.choice.targets))
 }

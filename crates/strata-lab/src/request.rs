@@ -23,6 +23,16 @@ pub enum What {
 }
 
 impl What {
+    /// What people call it: the workload, or the file without its extension.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Workload(name) => name.clone(),
+            Self::LaunchFile(path) | Self::Trace(path) => {
+                path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+            }
+        }
+    }
+
     /// What a person means by `text`: a path ending in `.toml` is a launch file, one ending in `.strata-trace`
     /// a trace, any other name a workload.
     pub fn named(text: &str) -> Result<Self, LabError> {

@@ -1,8 +1,10 @@
 //! The grammar of the command line.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
+use strata_lab::LabError;
+use strata_lab::profile::Rule;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -12,6 +14,7 @@ Examples:
   strata run bfs --json | jq .kernels    for scripts
   strata check kernel.ptx                errors, kernels, registers, loops
   strata gpus titan-v                    a machine: every value with its source
+  strata compare srad --with bpc,buddy   mechanisms against the plain machine
   strata validate                        the machines beside real GPUs
   strata bench                           how fast programs are simulated
   strata trace record bfs -o bfs.strata-trace   execute once, time often";
@@ -30,6 +33,9 @@ pub(crate) enum Command {
     Workloads(Workloads),
     Check(Check),
     Gpus(Gpus),
+    Mechanisms(Mechanisms),
+    Compare(Compare),
+    Profile(Profile),
     Validate(Validate),
     Bench(Bench),
     Trace(Trace),
@@ -144,6 +150,118 @@ pub(crate) struct Gpus {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// List the mechanisms that can be put into a machine, with their settings
+#[derive(Args)]
+pub(crate) struct Mechanisms {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  strata compare ep cg --with bpc,buddy  two programs on three machines: plain, bpc, buddy
+  strata compare srad --size paper --with buddy --set host_link.bandwidth=50GB/s
+  strata compare *.toml --gpu titan-v --with bpc --json
+
+`+` combines mechanisms in one machine, `,` separates the machines. The plain machine is always there.
+Exit status: 0 every program passed, 1 one failed, 2 bad usage or bad input.";
+
+/// Run programs on the plain machine and on machines with mechanisms, side by side
+#[derive(Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct Compare {
+    /// Workloads or launch files
+    #[arg(required = true, value_name = "WHAT")]
+    pub(crate) what: Vec<String>,
+    /// tiny, small, medium, paper, or an instance's label [default: small]
+    #[arg(long)]
+    pub(crate) size: Option<String>,
+    /// The machine: preset, or path of a `.toml` file
+    #[arg(long, value_name = "NAME", default_value = "p100-buddy")]
+    pub(crate) gpu: String,
+    /// Mechanisms of each machine (see `strata mechanisms`)
+    #[arg(long, value_name = "A,B+C", default_value = "bpc,buddy")]
+    pub(crate) with: String,
+    /// Change a parameter of the machines or of a mechanism; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Directory below which the results are saved [default: strata-out]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+const PROFILE_EXAMPLES: &str = "\
+Examples:
+  strata profile ep --size small -o ep-targets.toml
+  strata run ep --size medium --gpu p100-buddy --with buddy --set buddy.targets=ep-targets.toml
+  strata profile prog.toml --threshold 0.1 --design per-allocation";
+
+/// Take snapshots of a program's memory and choose Buddy Compression's target for each allocation
+#[derive(Args)]
+#[command(after_help = PROFILE_EXAMPLES)]
+pub(crate) struct Profile {
+    /// Workload or launch file
+    pub(crate) what: String,
+    /// tiny, small, medium, paper, or an instance's label [default: small]
+    #[arg(long)]
+    pub(crate) size: Option<String>,
+    /// Seed of the inputs [default: 1, or the launch file's]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+    /// How finely to annotate
+    #[arg(long, value_enum, default_value_t = Design::ZeroPage)]
+    pub(crate) design: Design,
+    /// Buddy Threshold: the largest share of an allocation's entries that may be over its target
+    #[arg(long, value_name = "SHARE", default_value_t = 0.3)]
+    pub(crate) threshold: f64,
+    /// Least share of entries within 8 bytes, in every snapshot, for a target of 16x
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    pub(crate) mostly_zero: f64,
+    /// Write the targets to this annotation file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The designs that the paper compares
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Design {
+    /// One target for the whole program
+    Naive,
+    /// A target for each allocation, up to 4x
+    PerAllocation,
+    /// And 16x for allocations that stay mostly zero
+    ZeroPage,
+}
+
+impl From<Design> for strata_lab::profile::Design {
+    fn from(design: Design) -> Self {
+        match design {
+            Design::Naive => Self::Naive,
+            Design::PerAllocation => Self::PerAllocation,
+            Design::ZeroPage => Self::ZeroPage,
+        }
+    }
+}
+
+impl Profile {
+    /// The rule that the shares make.
+    pub(crate) fn rule(&self) -> Result<Rule, LabError> {
+        for (share, option) in [(self.threshold, "--threshold"), (self.mostly_zero, "--mostly-zero")] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(LabError::Request(format!("`{option}` is a share: 0 to 1, not {share}")));
+            }
+        }
+        Ok(Rule { threshold: self.threshold, mostly_zero: self.mostly_zero })
+    }
 }
 
 const VALIDATE_EXAMPLES: &str = "\
@@ -267,6 +385,9 @@ impl Arguments {
             | Command::Workloads(Workloads { json, .. })
             | Command::Check(Check { json, .. })
             | Command::Gpus(Gpus { json, .. })
+            | Command::Mechanisms(Mechanisms { json })
+            | Command::Compare(Compare { json, .. })
+            | Command::Profile(Profile { json, .. })
             | Command::Validate(Validate { json, .. })
             | Command::Bench(Bench { json, .. })
             | Command::Trace(Trace {

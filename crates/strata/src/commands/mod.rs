@@ -2,8 +2,11 @@
 
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod gpus;
+pub(crate) mod mechanisms;
+pub(crate) mod profile;
 pub(crate) mod run;
 pub(crate) mod trace;
 pub(crate) mod validate;
