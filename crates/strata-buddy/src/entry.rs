@@ -128,7 +128,11 @@ mod tests {
             word.copy_from_slice(&(7 * i as u32).to_le_bytes());
         }
         assert_eq!(EntryState::of(Codec::Bpc.size(&counting)), B8);
-        let noise = std::array::from_fn(|i| ((i as u32).wrapping_mul(2_654_435_761) >> 13) as u8);
+        let mut state = 1u32;
+        let noise = std::array::from_fn(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        });
         assert_eq!(EntryState::of(Codec::Bpc.size(&noise)), B128);
     }
 

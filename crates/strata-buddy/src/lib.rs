@@ -3,9 +3,34 @@
 //! An allocation gets a [`Target`] ratio, and of each of its 128-byte entries only the first `128 / target` bytes have a
 //! place in device memory. An entry that compresses that far is there whole; the other sectors of one that does not are in
 //! *buddy memory* behind a link. Nothing ever moves when the compressibility of data changes.
+//!
+//! [`BuddyMemory`] is the mechanism without time, as a memory that holds bytes:
+//!
+//! ```
+//! use strata_buddy::memory::MemoryConfig;
+//! use strata_buddy::{BuddyMemory, EntryState, Target};
+//! use strata_core::Bytes;
+//!
+//! // 1 MiB of device memory with pages of 64 KiB, and a carve-out of 3 MiB.
+//! let mut memory = BuddyMemory::new(MemoryConfig::new(Bytes(1 << 20), Bytes(64 << 10)))?;
+//! // Twice as much data as would fit otherwise: of each 128 bytes, 64 have their place in device memory.
+//! let start = memory.alloc(Bytes(1 << 20), Target::X2)?;
+//! assert_eq!((memory.device_used(), memory.buddy_used()), (Bytes(512 << 10), Bytes(512 << 10)));
+//!
+//! memory.write(start.offset(1000), b"some text")?;
+//! let mut text = [0; 9];
+//! memory.read(start.offset(1000), &mut text)?;
+//! assert_eq!(&text, b"some text");
+//! assert_eq!(memory.state(start)?, EntryState::Zero);
+//! // Three sectors: the third of them is in buddy memory.
+//! assert_eq!(memory.state(start.offset(1000))?, EntryState::B96);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod entry;
+pub mod memory;
 mod target;
 
 pub use entry::{EntryState, Split};
+pub use memory::BuddyMemory;
 pub use target::{Target, UnknownTarget};
