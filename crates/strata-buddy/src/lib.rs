@@ -4,6 +4,8 @@
 //! place in device memory. An entry that compresses that far is there whole; the other sectors of one that does not are in
 //! *buddy memory* behind a link. Nothing ever moves when the compressibility of data changes.
 //!
+//! The profiler chooses targets from snapshots:
+//!
 //! ```
 //! use strata_buddy::{Allocation, Design, EntryState, Histogram, Profile, Rule, Target};
 //! use strata_core::Bytes;
@@ -15,11 +17,35 @@
 //! assert_eq!(choice.targets.get("wave"), Target::X2);
 //! assert_eq!((choice.outcome.ratio(), choice.outcome.buddy_accesses()), (2.0, 0.0));
 //! ```
+//!
+//! [`BuddyMemory`] is the mechanism without time, as a memory that holds bytes:
+//!
+//! ```
+//! use strata_buddy::memory::MemoryConfig;
+//! use strata_buddy::{BuddyMemory, EntryState, Target};
+//! use strata_core::Bytes;
+//!
+//! // 1 MiB of device memory with pages of 64 KiB, and a carve-out of 3 MiB.
+//! let mut memory = BuddyMemory::new(MemoryConfig::new(Bytes(1 << 20), Bytes(64 << 10)))?;
+//! // Twice as much data as would fit otherwise: of each 128 bytes, 64 have their place in device memory.
+//! let start = memory.alloc(Bytes(1 << 20), Target::X2)?;
+//! assert_eq!((memory.device_used(), memory.buddy_used()), (Bytes(512 << 10), Bytes(512 << 10)));
+//!
+//! memory.write(start.offset(1000), b"some text")?;
+//! let mut text = [0; 9];
+//! memory.read(start.offset(1000), &mut text)?;
+//! assert_eq!(&text, b"some text");
+//! assert_eq!(memory.state(start)?, EntryState::Zero);
+//! // Three sectors: the third of them is in buddy memory.
+//! assert_eq!(memory.state(start.offset(1000))?, EntryState::B96);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod allocations;
 mod annotations;
 mod annotator;
 mod entry;
+pub mod memory;
 mod profile;
 pub mod settings;
 mod side;
@@ -30,6 +56,7 @@ pub use allocations::Allocations;
 pub use annotations::Targets;
 pub use annotator::{Annotator, Refused};
 pub use entry::{EntryState, Split};
+pub use memory::BuddyMemory;
 pub use profile::{Allocation, Choice, Design, Histogram, Outcome, Profile, Rule};
 pub use side::{CompressedSide, Purpose};
 pub use target::{Target, UnknownTarget};
