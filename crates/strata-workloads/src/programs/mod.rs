@@ -8,6 +8,7 @@ mod bfs;
 mod bicg;
 mod chase;
 mod conv2d;
+mod ep;
 mod gather;
 mod hotspot;
 mod matmul;
@@ -52,4 +53,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     stencil::PROGRAM,
     gather::PROGRAM,
     chase::PROGRAM,
+    ep::PROGRAM,
 ];
