@@ -38,6 +38,7 @@ mod programs;
 mod registry;
 mod rng;
 mod size;
+mod sparse;
 
 pub use check::Outcome;
 pub use instance::{Instance, Purpose, instances};

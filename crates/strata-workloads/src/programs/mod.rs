@@ -6,6 +6,7 @@ mod babelstream;
 mod backprop;
 mod bfs;
 mod bicg;
+mod cg;
 mod chase;
 mod conv2d;
 mod ep;
@@ -54,4 +55,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     gather::PROGRAM,
     chase::PROGRAM,
     ep::PROGRAM,
+    cg::PROGRAM,
 ];
