@@ -21,6 +21,7 @@ mod pagerank;
 mod pathfinder;
 mod reduction;
 mod saxpy;
+mod seismic;
 mod srad;
 mod stencil;
 mod streamtriad;
@@ -56,4 +57,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     chase::PROGRAM,
     ep::PROGRAM,
     cg::PROGRAM,
+    seismic::PROGRAM,
 ];
