@@ -32,11 +32,13 @@ mod linear;
 mod math;
 pub mod micro;
 mod module;
+mod npb;
 mod program;
 mod programs;
 mod registry;
 mod rng;
 mod size;
+mod sparse;
 
 pub use check::Outcome;
 pub use instance::{Instance, Purpose, instances};

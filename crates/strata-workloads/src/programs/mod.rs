@@ -6,8 +6,10 @@ mod babelstream;
 mod backprop;
 mod bfs;
 mod bicg;
+mod cg;
 mod chase;
 mod conv2d;
+mod ep;
 mod gather;
 mod hotspot;
 mod matmul;
@@ -19,6 +21,7 @@ mod pagerank;
 mod pathfinder;
 mod reduction;
 mod saxpy;
+mod seismic;
 mod srad;
 mod stencil;
 mod streamtriad;
@@ -52,4 +55,7 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     stencil::PROGRAM,
     gather::PROGRAM,
     chase::PROGRAM,
+    ep::PROGRAM,
+    cg::PROGRAM,
+    seismic::PROGRAM,
 ];
