@@ -10,6 +10,7 @@ mod chase;
 mod conv2d;
 mod gather;
 mod hotspot;
+mod lulesh;
 mod matmul;
 mod matmul_naive;
 mod matmul_tiled;
@@ -52,4 +53,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     stencil::PROGRAM,
     gather::PROGRAM,
     chase::PROGRAM,
+    lulesh::PROGRAM,
 ];
