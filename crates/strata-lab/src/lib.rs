@@ -5,6 +5,7 @@
 //! * [`ptx_check`]: what `strata check` says of PTX files;
 //! * [`gpus`]: the machines a program can be timed on;
 //! * [`engine`]: the engines that can stand behind a device;
+//! * [`tensors`]: files of data, as named tensors;
 //! * [`trace`]: recorded programs;
 //! * [`explain`]: what the requests of a timed run waited for;
 //! * [`silicon`]: what real GPUs measured;
@@ -32,6 +33,7 @@ pub mod fnv;
 pub mod gpus;
 pub mod launch_file;
 mod monitor;
+mod npy;
 pub mod ptx_check;
 mod request;
 mod result;
@@ -41,6 +43,7 @@ pub mod silicon;
 mod stats_file;
 pub mod stopwatch;
 pub mod table;
+pub mod tensors;
 pub mod trace;
 pub mod validate;
 
