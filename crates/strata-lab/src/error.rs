@@ -3,6 +3,7 @@
 //! A program that fails on the device, or whose result is wrong, is not an error of the lab but a result.
 
 use crate::diagnostics::Diagnostics;
+use crate::tensors::TensorError;
 use std::path::Path;
 use strata_host::HostError;
 
@@ -32,6 +33,9 @@ pub enum LabError {
         /// Why.
         source: strata_trace::TraceError,
     },
+    /// A file of tensors is wrong.
+    #[error(transparent)]
+    Tensors(#[from] TensorError),
     /// A file or directory cannot be read or written.
     #[error("cannot {action} `{path}`: {source}")]
     Io {

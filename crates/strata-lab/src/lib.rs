@@ -5,6 +5,7 @@
 //! * [`ptx_check`]: what `strata check` says of PTX files;
 //! * [`gpus`]: the machines a program can be timed on;
 //! * [`engine`]: the engines that can stand behind a device;
+//! * [`tensors`]: files of data, as named tensors;
 //! * [`trace`]: recorded programs;
 //! * [`explain`]: what the requests of a timed run waited for;
 //! * [`mechanisms`]: what can be put into a machine;
@@ -38,6 +39,7 @@ pub mod gpus;
 pub mod launch_file;
 pub mod mechanisms;
 mod monitor;
+mod npy;
 pub mod observe;
 mod parallel;
 pub mod profile;
@@ -51,6 +53,7 @@ pub mod snapshot;
 mod stats_file;
 pub mod stopwatch;
 pub mod table;
+pub mod tensors;
 pub mod trace;
 pub mod validate;
 

@@ -3,11 +3,11 @@
 use super::compare::{Comparison, Tolerance};
 use super::contents::{Rule, buffer_seed, generate};
 use super::files::{DataFile, Loaded, is_npy};
-use super::npy;
 use super::program::{Action, After, ArgValue, Contents, LaunchStep};
 use crate::diagnostics::Diagnostic;
 use crate::error::LabError;
 use crate::fnv::Fnv1a64;
+use crate::npy;
 use crate::save::AtomicFile;
 use serde::Serialize;
 use std::io::{Read, Write};

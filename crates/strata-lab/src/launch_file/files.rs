@@ -1,11 +1,12 @@
 //! The files a launch file names: found, measured and hashed before anything is allocated or run.
 
+use super::limits;
 use super::program::{Action, ArgValue, Buffer, Contents, Program};
-use super::{limits, npy};
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::element::Element;
 use crate::error::LabError;
 use crate::fnv::Fnv1a64;
+use crate::npy;
 use std::fs::File;
 use std::io::{BufReader, Read, Result as IoResult};
 use std::ops::Range;
@@ -81,8 +82,8 @@ pub(crate) fn read_text(path: &Path, most: u64) -> IoResult<String> {
     })
 }
 
-/// Opens a regular file: a pipe or a device named in a launch file could block for ever or never end.
-fn open_regular(path: &Path) -> IoResult<File> {
+/// Opens a regular file: a pipe or a device could block for ever or never end.
+pub(crate) fn open_regular(path: &Path) -> IoResult<File> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(std::io::Error::other("it is not a regular file"));
     }

@@ -22,7 +22,6 @@ mod execute;
 mod fields;
 mod files;
 pub mod limits;
-mod npy;
 mod program;
 mod reader;
 #[cfg(test)]
@@ -31,6 +30,6 @@ mod tests;
 pub use compare::{Comparison, Mismatch};
 pub use execute::{Finding, Outcome, execute};
 pub use files::Loaded;
-pub(crate) use files::read_text;
+pub(crate) use files::{open_regular, read_text};
 pub use program::{Action, After, ArgValue, At, Buffer, Contents, LaunchStep, Program, SymbolValue};
 pub use reader::parse;
