@@ -32,6 +32,14 @@ const CODEC_CYCLES: Setting = Setting {
     source: "Buddy Compression, section IV-A: 11 DRAM cycles",
 };
 
+const SHADOW_CACHES: Setting = Setting {
+    key: "shadow_caches",
+    default: "off",
+    allowed: Allowed::Choice(&["off", "on"]),
+    meaning: "count what metadata caches of other sizes would have hit",
+    source: "Buddy Compression, Figure 6b",
+};
+
 /// Settings of Buddy Compression.
 pub const BUDDY: &[Setting] = &[
     Setting {
@@ -52,6 +60,7 @@ pub const BUDDY: &[Setting] = &[
     METADATA_WAYS,
     METADATA_CYCLES,
     CODEC_CYCLES,
+    SHADOW_CACHES,
 ];
 
 /// Settings of bandwidth-only compression.
@@ -67,6 +76,7 @@ pub const BPC: &[Setting] = &[
     METADATA_WAYS,
     METADATA_CYCLES,
     CODEC_CYCLES,
+    SHADOW_CACHES,
 ];
 
 /// What the memory side needs of them.
@@ -80,6 +90,8 @@ pub struct Settings {
     pub metadata_cycles: u32,
     /// DRAM cycles of a compression or decompression.
     pub codec_dram_cycles: u32,
+    /// Count what caches of other sizes would hit.
+    pub shadows: bool,
 }
 
 impl Settings {
@@ -90,6 +102,7 @@ impl Settings {
             metadata_ways: values.whole("metadata_ways") as u32,
             metadata_cycles: values.whole("metadata_cycles") as u32,
             codec_dram_cycles: values.whole("codec_cycles") as u32,
+            shadows: values.text("shadow_caches") == "on",
         }
     }
 

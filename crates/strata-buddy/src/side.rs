@@ -9,6 +9,7 @@
 
 use crate::allocations::Allocations;
 use crate::settings::Settings;
+use crate::shadow::{SHADOW_KIB, Shadows};
 use crate::states::States;
 use crate::{EntryState, Split, Target};
 use strata_codec::Codec;
@@ -39,6 +40,7 @@ pub struct CompressedSide {
     metadata: Option<TableSpec>,
     parts: Option<Declared>,
     states: States,
+    shadows: Option<Shadows>,
     counts: Counts,
 }
 
@@ -97,7 +99,9 @@ impl CompressedSide {
         });
         let time = gpu.clock.dram.span(Cycles(u64::from(settings.codec_dram_cycles)));
         let codec_cycles = gpu.clock.l2.next(time).0 as u32;
-        Self { purpose, codec_cycles, metadata, parts: None, states: States::default(), counts: Counts::default() }
+        let shadows = settings.shadows.then(|| Shadows::new(gpu.dram.channels, settings.metadata_ways));
+        let (states, counts) = (States::default(), Counts::default());
+        Self { purpose, codec_cycles, metadata, parts: None, states, shadows, counts }
     }
 
     /// Where a line's entry is; none if it is not compressed.
@@ -119,6 +123,16 @@ impl CompressedSide {
     fn planner<'p>(&self, request: &LineRequest<'_>, plan: &'p mut Plan) -> Option<Planner<'p>> {
         let placed = self.place(request.line, request.address)?;
         Some(Planner { parts: self.parts?, placed, line: request.line, codec_cycles: self.codec_cycles, plan })
+    }
+
+    /// Shows a request to the shadow caches.
+    fn shadow(&mut self, request: &LineRequest<'_>) {
+        if self.shadows.is_some()
+            && self.place(request.line, request.address).is_some()
+            && let Some(shadows) = &mut self.shadows
+        {
+            shadows.access(request.line);
+        }
     }
 
     fn state_of(data: &Line) -> EntryState {
@@ -195,6 +209,7 @@ impl MemorySide for CompressedSide {
     }
 
     fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        self.shadow(request);
         let Some(mut planner) = self.planner(request, plan) else { return below.read(request, plan) };
         let state = self.states.get(request.line);
         debug_assert_eq!(state, Self::state_of(request.data), "metadata of {:?}", request.address);
@@ -205,6 +220,7 @@ impl MemorySide for CompressedSide {
     }
 
     fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        self.shadow(request);
         let Some(mut planner) = self.planner(request, plan) else { return below.write(request, plan) };
         let new = Self::state_of(request.data);
         let old = self.states.set(request.line, new);
@@ -251,21 +267,40 @@ impl MemorySide for CompressedSide {
             ),
         ];
         let buddy = matches!(self.purpose, Purpose::Capacity(_));
-        list.into_iter()
+        let own = list
+            .into_iter()
             .map(|(capacity, bandwidth, unit, what, value)| SideCount {
                 name: if buddy { capacity } else { bandwidth },
                 unit,
                 what,
                 value,
             })
-            .filter(|count| !count.name.is_empty())
-            .collect()
+            .filter(|count| !count.name.is_empty());
+        own.chain(self.shadows.iter().flat_map(shadow_counts)).collect()
     }
 
     fn stored_bytes(&self, range: LineRange) -> Bytes {
         let lines = range.first.0..range.first.0 + range.lines;
         Bytes(lines.map(|line| u64::from(self.states.get(LocalLine(line)).bytes())).sum())
     }
+}
+
+/// What the shadow caches counted.
+fn shadow_counts(shadows: &Shadows) -> impl Iterator<Item = SideCount> {
+    const NAMES: [&str; SHADOW_KIB.len()] = [
+        "shadow.hits_4k",
+        "shadow.hits_8k",
+        "shadow.hits_16k",
+        "shadow.hits_32k",
+        "shadow.hits_64k",
+        "shadow.hits_128k",
+        "shadow.hits_256k",
+    ];
+    let unit = Unit::Requests;
+    let what = "accesses of metadata that would have hit in caches of this size";
+    let hits = NAMES.into_iter().zip(shadows.hits).map(move |(name, value)| SideCount { name, unit, what, value });
+    let what = "accesses of metadata that the shadow caches saw";
+    hits.chain([SideCount { name: "shadow.accesses", unit, what, value: shadows.accesses }])
 }
 
 #[cfg(test)]

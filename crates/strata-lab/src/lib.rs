@@ -44,6 +44,7 @@ pub mod observe;
 mod parallel;
 pub mod profile;
 pub mod ptx_check;
+pub mod report;
 mod request;
 mod result;
 mod run;
