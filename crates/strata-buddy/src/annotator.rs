@@ -127,7 +127,9 @@ mod tests {
 
     fn annotator(targets: &[(&str, Target)], device: u64) -> Annotator {
         let mut all = Targets::default();
-        targets.iter().for_each(|(name, target)| all.set(name, *target));
+        for (name, target) in targets {
+            all.set(name, *target);
+        }
         Annotator::new(all, Bytes(device))
     }
 
