@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod compress;
 pub(crate) mod gpus;
 pub(crate) mod run;
 pub(crate) mod trace;
