@@ -36,6 +36,9 @@ pub enum LabError {
     /// A file of tensors is wrong.
     #[error(transparent)]
     Tensors(#[from] TensorError),
+    /// Several errors, of as many files.
+    #[error("{}", lines(.0, ToString::to_string))]
+    Several(Vec<LabError>),
     /// A file or directory cannot be read or written.
     #[error("cannot {action} `{path}`: {source}")]
     Io {
@@ -63,6 +66,7 @@ impl LabError {
             Self::LaunchFile(diagnostics) => diagnostics.render(colours),
             Self::Gpu(files) => rendered(files, colours),
             Self::Module(rendered) => rendered.clone(),
+            Self::Several(errors) => lines(errors, |error| error.render(colours)),
             other => format!("error: {other}"),
         }
     }
@@ -71,6 +75,10 @@ impl LabError {
 fn rendered(files: &[Diagnostics], colours: bool) -> String {
     let texts: Vec<_> = files.iter().map(|file| file.render(colours)).collect();
     texts.join("\n\n")
+}
+
+fn lines(errors: &[LabError], text: impl Fn(&LabError) -> String) -> String {
+    errors.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
 impl From<HostError> for LabError {

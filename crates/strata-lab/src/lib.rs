@@ -6,6 +6,7 @@
 //! * [`gpus`]: the machines a program can be timed on;
 //! * [`engine`]: the engines that can stand behind a device;
 //! * [`tensors`]: files of data, as named tensors;
+//! * [`compress`]: how compressible they are, and their targets;
 //! * [`trace`]: recorded programs;
 //! * [`explain`]: what the requests of a timed run waited for;
 //! * [`mechanisms`]: what can be put into a machine;
@@ -29,6 +30,7 @@
 
 pub mod bench;
 pub mod compare;
+pub mod compress;
 pub mod diagnostics;
 pub mod element;
 pub mod engine;

@@ -5,6 +5,7 @@ use clap_complete::Shell;
 use std::path::PathBuf;
 use strata_lab::LabError;
 use strata_lab::profile::Rule;
+use strata_lab::compress::{Codec, Rule};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,6 +18,7 @@ Examples:
   strata compare srad --with bpc,buddy   mechanisms against the plain machine
   strata validate                        the machines beside real GPUs
   strata bench                           how fast programs are simulated
+  strata compress model.safetensors      how compressible data are, tensor by tensor
   strata trace record bfs -o bfs.strata-trace   execute once, time often";
 
 /// A GPU memory-system laboratory: runs real PTX programs on real data.
@@ -38,6 +40,7 @@ pub(crate) enum Command {
     Profile(Profile),
     Validate(Validate),
     Bench(Bench),
+    Compress(Compress),
     Trace(Trace),
     Completions(Completions),
 }
@@ -311,6 +314,39 @@ pub(crate) struct Bench {
     pub(crate) json: bool,
 }
 
+const COMPRESS_EXAMPLES: &str = "\
+Examples:
+  strata compress model.safetensors      every codec, and a target for every tensor
+  strata compress dump.bin --heat-map maps      where in memory compressible data are
+  strata compress step*.npz --threshold 0.1     a tensor in several files: each is a snapshot of it
+  strata compress weights.npy --codec bpc,bdi --json
+
+Read are .safetensors, .npy, .npz, and any other file as raw bytes. Entries have 128 bytes; ratios are
+those of the sizes 0, 8, 16, 32, 64, 80, 96 and 128. All files are one program: its targets together
+stay within 4x.
+Exit status: 0 everything was measured, 2 bad usage, or a file that cannot be read.";
+
+/// Measure how compressible data are, and which targets Buddy Compression would give them
+#[derive(Args)]
+#[command(after_help = COMPRESS_EXAMPLES)]
+pub(crate) struct Compress {
+    /// Files of tensors
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Codecs to compare, separated by commas [default: all]
+    #[arg(long, value_name = "CODEC", value_delimiter = ',')]
+    pub(crate) codec: Vec<Codec>,
+    /// Write a spatial heat map of each file (PNG) to this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) heat_map: Option<PathBuf>,
+    /// Buddy Threshold: the largest share of a tensor's entries that may need buddy memory
+    #[arg(long, value_name = "SHARE", default_value_t = Rule::default().threshold, allow_negative_numbers = true)]
+    pub(crate) threshold: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 const TRACE_EXAMPLES: &str = "\
 Examples:
   strata trace record bfs --size small -o bfs.strata-trace
@@ -390,6 +426,7 @@ impl Arguments {
             | Command::Profile(Profile { json, .. })
             | Command::Validate(Validate { json, .. })
             | Command::Bench(Bench { json, .. })
+            | Command::Compress(Compress { json, .. })
             | Command::Trace(Trace {
                 command: TraceCommand::Record(TraceRecord { json, .. }) | TraceCommand::Info(TraceInfo { json, .. }),
             }) => *json,

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Profile(profile) => commands::profile::profile(profile),
         Command::Validate(validate) => commands::validate::validate(validate),
         Command::Bench(bench) => commands::bench::bench(&bench),
+        Command::Compress(compress) => commands::compress::compress(compress),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Completions(completions) => commands::completions::print(&completions),
     };

@@ -54,6 +54,39 @@ impl Drop for Series {
     }
 }
 
+/// A line for files that are read: how much of all, when it will be done, and which file it is.
+pub(crate) struct Reading(ProgressBar);
+
+impl Reading {
+    /// Begins to show the line; hidden unless standard error is a terminal.
+    pub(crate) fn new() -> Self {
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{spinner} {percent} % of {binary_total_bytes}, {eta} left  {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.enable_steady_tick(TICK);
+        Self(bar)
+    }
+
+    /// Of all bytes so many were read, the last of them from this file.
+    pub(crate) fn show(&self, done: u64, of: u64, file: &Path) {
+        if self.0.is_hidden() {
+            return;
+        }
+        self.0.set_length(of);
+        self.0.set_position(done);
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        if self.0.message() != name {
+            self.0.set_message(name.into_owned());
+        }
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// What the line says of the run.
 fn state(monitor: &Monitor) -> String {
     let (launches, seconds) = (monitor.launches(), monitor.launch_seconds());

@@ -193,7 +193,9 @@ struct Source<R> {
 
 impl<R> Source<R> {
     fn error(&self, offset: u64, cause: impl Into<String>, cure: &'static str) -> TensorError {
-        TensorError { path: self.path.clone(), offset, cause: cause.into(), cure }
+        // Names of tensors are hostile too: they shall not steer a terminal.
+        let cause = cause.into().replace(char::is_control, "\u{fffd}");
+        TensorError { path: self.path.clone(), offset, cause, cure }
     }
 
     fn unreadable(&self, offset: u64, error: &std::io::Error) -> TensorError {

@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod compress;
 pub(crate) mod gpus;
 pub(crate) mod mechanisms;
 pub(crate) mod profile;
