@@ -12,6 +12,7 @@ mod conv2d;
 mod ep;
 mod gather;
 mod hotspot;
+mod ilbdc;
 mod matmul;
 mod matmul_naive;
 mod matmul_tiled;
@@ -58,4 +59,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     ep::PROGRAM,
     cg::PROGRAM,
     seismic::PROGRAM,
+    ilbdc::PROGRAM,
 ];
