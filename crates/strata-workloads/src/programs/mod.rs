@@ -13,6 +13,7 @@ mod ep;
 mod gather;
 mod hotspot;
 mod lulesh;
+mod ilbdc;
 mod matmul;
 mod matmul_naive;
 mod matmul_tiled;
@@ -60,4 +61,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     cg::PROGRAM,
     seismic::PROGRAM,
     lulesh::PROGRAM,
+    ilbdc::PROGRAM,
 ];
