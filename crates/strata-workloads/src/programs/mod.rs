@@ -10,6 +10,7 @@ mod chase;
 mod conv2d;
 mod gather;
 mod hotspot;
+mod hpgmg;
 mod lulesh;
 mod matmul;
 mod matmul_naive;
@@ -54,4 +55,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     gather::PROGRAM,
     chase::PROGRAM,
     lulesh::PROGRAM,
+    hpgmg::PROGRAM,
 ];
