@@ -12,6 +12,7 @@ mod conv2d;
 mod ep;
 mod gather;
 mod hotspot;
+mod hpgmg;
 mod lulesh;
 mod ilbdc;
 mod matmul;
@@ -62,4 +63,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     seismic::PROGRAM,
     lulesh::PROGRAM,
     ilbdc::PROGRAM,
+    hpgmg::PROGRAM,
 ];
