@@ -1,10 +1,11 @@
 //! The profiling pass of Buddy Compression: a program's snapshots to the targets of its allocations.
 
+use crate::compress::Codec;
 use crate::diagnostics::Diagnostics;
 use crate::error::LabError;
 use crate::mechanisms::Mechanism;
 use crate::monitor::Monitor;
-use crate::observe::{Observation, Sizes, Wanted, observe};
+use crate::observe::{Observation, Wanted, observe};
 use crate::request::{RunRequest, What};
 use crate::save;
 use crate::snapshot::SNAPSHOTS;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use strata_buddy::{Choice, Targets};
+use strata_codec::SizeClasses;
 use strata_core::config::format_size;
 use strata_core::settings::Settings;
 
@@ -30,7 +32,6 @@ pub struct ProfileRequest {
 }
 
 /// A profiling pass and what came of it.
-#[derive(Clone, Debug)]
 pub struct Profiled {
     /// What memory held.
     pub observation: Observation,
@@ -43,7 +44,7 @@ pub struct Profiled {
 /// Profiles a program: executes it, takes snapshots, chooses targets.
 pub fn profile(request: &ProfileRequest, monitor: &Arc<Monitor>) -> Result<Profiled, LabError> {
     let ProfileRequest { run, design, rule } = request;
-    let observation = observe(run, SNAPSHOTS, Wanted { codecs: &[], map: false }, monitor)?;
+    let observation = observe(run, SNAPSHOTS, Wanted::default(), monitor)?;
     let choice = observation.profile().choose(*design, rule);
     let size = run.size.as_deref().unwrap_or("small");
     let origin = format!("{} at size {size}, Buddy Threshold {}", run.what.name(), rule.threshold);
@@ -71,25 +72,32 @@ impl Profiled {
             .iter()
             .map(|a| {
                 let target = self.choice.targets.get(&a.name);
-                let mut all = Sizes::default();
-                a.snapshots.iter().for_each(|s| all.merge(s));
+                let all = a.total();
                 vec![
                     a.name.clone(),
                     format_size(a.bytes),
-                    format!("{:.2}", all.ideal_ratio()),
+                    all.ratio(Codec::Bpc).map_or_else(|| "zero".to_owned(), |ratio| format!("{ratio:.2}")),
                     format!("{target}x"),
                     format!("{:.2} %", 100.0 * all.states.overflow(target)),
                 ]
             })
             .collect();
         let outcome = &self.choice.outcome;
+        let sizes = self.observation.total().sizes;
+        let entries = sizes.iter().sum::<u64>().max(1) as f64;
+        let classes = SizeClasses::IDEAL.all().iter().zip(sizes);
+        let shares: Vec<_> = classes.map(|(b, n)| format!("{b} B {:.1} %", 100.0 * n as f64 / entries)).collect();
         format!(
-            "{} snapshots of {}\n\n{}\ncapacity {:.2}x, {:.2} % of entries over their target\n",
+            "{} snapshots of {}\n\n{}\ncapacity {:.2}x, {:.2} % of entries over their target\n\
+             bytes: {:.1} % zero, {:.2} bits of entropy each; entries by size: {}\n",
             self.observation.snapshots,
             self.origin,
             columns(&headings, &rows),
             outcome.ratio(),
             100.0 * outcome.buddy_accesses(),
+            100.0 * self.observation.values.zero_share(),
+            self.observation.values.entropy(),
+            shares.join(", "),
         )
     }
 
@@ -100,7 +108,7 @@ impl Profiled {
             .allocations
             .iter()
             .map(|a| {
-                let ratios: Vec<_> = a.snapshots.iter().map(Sizes::ideal_ratio).collect();
+                let ratios: Vec<_> = a.snapshots.iter().map(|counts| counts.ratio(Codec::Bpc)).collect();
                 let target = self.choice.targets.get(&a.name);
                 json!({ "name": a.name, "bytes": a.bytes.0, "ratios": ratios, "target": target.ratio() })
             })
@@ -110,6 +118,9 @@ impl Profiled {
             "snapshots": self.observation.snapshots,
             "ratio": self.choice.outcome.ratio(),
             "buddy_accesses": self.choice.outcome.buddy_accesses(),
+            "zero_share": self.observation.values.zero_share(),
+            "entropy": self.observation.values.entropy(),
+            "sizes": self.observation.total().sizes,
             "allocations": allocations,
         })
     }

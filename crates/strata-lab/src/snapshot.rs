@@ -21,6 +21,8 @@ pub const SNAPSHOTS: usize = 10;
 pub struct Moment<'a> {
     /// Which snapshot it is, counted from 0.
     pub number: usize,
+    /// How many there will be.
+    pub of: usize,
     /// Launches that have ended, of those that are measured.
     pub launches: usize,
     /// Living allocations, in the order of their making.
@@ -125,8 +127,9 @@ impl Around for Watching {
         let report = self.engine.launch(launch)?;
         self.launches += 1;
         if self.boundaries.get(self.seen) == Some(&self.launches) {
-            let Self { engine, allocations, launches, seen, look, .. } = self;
-            let moment = Moment { number: *seen, launches: *launches, allocations, engine: &**engine };
+            let Self { engine, allocations, launches, seen, boundaries, look, .. } = self;
+            let (number, of, launches) = (*seen, boundaries.len(), *launches);
+            let moment = Moment { number, of, launches, allocations, engine: &**engine };
             if let Err(error) = look(&moment) {
                 self.failure.borrow_mut().get_or_insert(error);
             }

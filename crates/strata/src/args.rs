@@ -4,7 +4,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
 use strata_lab::LabError;
-use strata_lab::profile::Rule;
 use strata_lab::compress::{Codec, Rule};
 
 const EXAMPLES: &str = "\

@@ -4,14 +4,14 @@ use strata_buddy::{EntryState, Histogram};
 use strata_codec::{Codec, ENTRY_BYTES, Entry, SizeClasses};
 
 /// Entries that so many bytes fill, the last perhaps in part.
-pub(super) const fn entries(bytes: u64) -> u64 {
+pub(crate) const fn entries(bytes: u64) -> u64 {
     bytes.div_ceil(ENTRY_BYTES as u64)
 }
 
 /// The sizes in which ratios are counted.
 pub(super) const CLASSES: SizeClasses = SizeClasses::IDEAL;
 
-/// The entries of a tensor, compressed.
+/// The entries of a tensor or of an allocation, compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TensorCounts {
     /// Entries.
@@ -26,7 +26,7 @@ pub struct TensorCounts {
 
 impl TensorCounts {
     /// Counts entries: with BPC always, with other codecs if they are asked for. `each` hears the size of every entry.
-    pub(super) fn count(&mut self, entries: &[Entry], codecs: &[Codec], mut each: impl FnMut(usize, u16)) {
+    pub(crate) fn count(&mut self, entries: &[Entry], codecs: &[Codec], mut each: impl FnMut(usize, u16)) {
         self.entries += entries.len() as u64;
         for (index, entry) in entries.iter().enumerate() {
             let size = Codec::Bpc.size(entry);
@@ -43,7 +43,7 @@ impl TensorCounts {
     }
 
     /// Adds what another counted.
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.entries += other.entries;
         self.states.merge(&other.states);
         let counts = self.stored.iter_mut().chain(&mut self.sizes);
@@ -69,7 +69,7 @@ impl Default for ByteCounts {
 
 impl ByteCounts {
     /// Counts bytes, at most 2^32 at a time.
-    pub(super) fn count(&mut self, bytes: &[u8]) {
+    pub(crate) fn count(&mut self, bytes: &[u8]) {
         // Four tables: the next byte is often the same, and would wait for the count of the one before.
         let mut tables = [[0u32; 256]; 4];
         let (fours, rest) = bytes.as_chunks::<4>();

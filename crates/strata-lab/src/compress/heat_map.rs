@@ -51,7 +51,7 @@ impl HeatMap {
     }
 
     /// The entry with this index takes so many bytes, compressed.
-    pub(super) fn add(&self, entry: u64, bytes: u16) {
+    pub(crate) fn add(&self, entry: u64, bytes: u16) {
         let pixel = entry / ROW / self.rows_per_pixel * ROW + entry % ROW;
         if let Some(sum) = self.bytes.get(pixel as usize) {
             sum.fetch_add(u32::from(bytes), Ordering::Relaxed);

@@ -11,7 +11,7 @@
 //! Invariants: memory does not grow with the files (only with the number of their tensors, and up to a limit with the
 //! heat map); nothing is sampled; the result does not depend on which of the two threads did what.
 
-mod counts;
+pub(crate) mod counts;
 mod heat_map;
 mod measure;
 mod report;
