@@ -47,6 +47,7 @@ mod parallel;
 pub mod profile;
 pub mod ptx_check;
 pub mod report;
+pub mod reproduce;
 mod request;
 mod result;
 mod run;

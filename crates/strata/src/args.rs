@@ -37,6 +37,7 @@ pub(crate) enum Command {
     Mechanisms(Mechanisms),
     Compare(Compare),
     Profile(Profile),
+    Reproduce(Reproduce),
     Validate(Validate),
     Bench(Bench),
     Compress(Compress),
@@ -266,6 +267,34 @@ impl Profile {
     }
 }
 
+const REPRODUCE_EXAMPLES: &str = "\
+Examples:
+  strata reproduce buddy --quick         small inputs, caches scaled with them: some minutes
+  strata reproduce buddy                 the inputs that the figures are meant for: about half an hour
+  strata reproduce buddy --json | jq '.rows[] | select(.verdict == \"close\")'
+
+Tables, CSV, SVG and a page are saved in strata-out/reproduce-<paper>/.";
+
+/// Reproduce a paper's figures, its printed numbers beside ours
+#[derive(Args)]
+#[command(after_help = REPRODUCE_EXAMPLES)]
+pub(crate) struct Reproduce {
+    /// buddy, or all
+    pub(crate) paper: String,
+    /// Small inputs, caches scaled with them
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) quick: bool,
+    /// Three seeds
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Directory below which the figures are saved [default: strata-out]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
   strata validate                        every table on the machine that stands for its card
@@ -423,6 +452,7 @@ impl Arguments {
             | Command::Mechanisms(Mechanisms { json })
             | Command::Compare(Compare { json, .. })
             | Command::Profile(Profile { json, .. })
+            | Command::Reproduce(Reproduce { json, .. })
             | Command::Validate(Validate { json, .. })
             | Command::Bench(Bench { json, .. })
             | Command::Compress(Compress { json, .. })

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Mechanisms(mechanisms) => commands::mechanisms::list(&mechanisms),
         Command::Compare(compare) => commands::compare::compare(compare),
         Command::Profile(profile) => commands::profile::profile(profile),
+        Command::Reproduce(reproduce) => commands::reproduce::reproduce(&reproduce),
         Command::Validate(validate) => commands::validate::validate(validate),
         Command::Bench(bench) => commands::bench::bench(&bench),
         Command::Compress(compress) => commands::compress::compress(compress),

@@ -22,7 +22,7 @@ impl Histogram {
     }
 
     /// Each state with its entries.
-    fn iter(&self) -> impl Iterator<Item = (EntryState, u64)> {
+    pub fn iter(&self) -> impl Iterator<Item = (EntryState, u64)> {
         EntryState::ALL.into_iter().zip(self.counts)
     }
 

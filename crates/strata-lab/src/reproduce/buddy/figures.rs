@@ -1,0 +1,378 @@
+//! The figures, made from what was observed and timed.
+
+use super::energy::{self, Constants};
+use super::memory::Memory;
+use super::suite::Suite;
+use super::timing::{LINKS, Scheme, Timing};
+use crate::report::{Cell, Chart, Figure, Kind, Series};
+use crate::reproduce::{PaperNumbers, geometric_mean, mean};
+use strata_buddy::{Design, SHADOW_KIB};
+use strata_codec::{Codec, SizeClasses};
+
+/// Everything that was measured of one program.
+pub(super) struct Subject<'a> {
+    pub(super) memory: &'a Memory,
+    pub(super) timing: &'a Timing,
+}
+
+impl Subject<'_> {
+    fn name(&self) -> &'static str {
+        self.memory.program.name
+    }
+
+    pub(super) fn is_of(&self, suite: Suite) -> bool {
+        self.memory.program.suite == suite
+    }
+}
+
+/// A column of a figure: its heading, a value for each program, and its decimals.
+type Column<'a> = (String, Box<dyn Fn(&Subject<'_>) -> Option<f64> + 'a>, usize);
+
+/// Which mean stands below a column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mean {
+    Geometric,
+    Arithmetic,
+}
+
+/// What a figure is, besides its columns.
+struct Frame {
+    id: &'static str,
+    title: &'static str,
+    note: String,
+    axis: &'static str,
+    mean: Mean,
+    baseline: Option<f64>,
+}
+
+/// A figure with a row for each program and the means of both suites.
+fn by_program(subjects: &[Subject<'_>], frame: Frame, columns: &[Column<'_>]) -> Figure {
+    let mut rows: Vec<Vec<Cell>> = subjects
+        .iter()
+        .map(|s| {
+            let values = columns.iter().map(|(_, value, decimals)| Cell::number(value(s), *decimals));
+            [Cell::from(s.name())].into_iter().chain(values).collect()
+        })
+        .collect();
+    for suite in Suite::ALL {
+        let of = |value: &dyn Fn(&Subject<'_>) -> Option<f64>| {
+            let values: Vec<f64> = subjects.iter().filter(|s| s.is_of(suite)).filter_map(value).collect();
+            match frame.mean {
+                Mean::Geometric => geometric_mean(values),
+                Mean::Arithmetic => mean(values),
+            }
+        };
+        let kind = if frame.mean == Mean::Geometric { "geometric mean" } else { "mean" };
+        let means = columns.iter().map(|(_, value, decimals)| Cell::number(of(value), *decimals));
+        rows.push([Cell::Text(format!("{}, {kind}", suite.name()))].into_iter().chain(means).collect());
+    }
+    let series = columns
+        .iter()
+        .map(|(name, value, _)| Series { name: name.clone(), values: subjects.iter().map(value).collect() })
+        .collect();
+    let chart = Chart {
+        kind: Kind::Bars,
+        axis: frame.axis.to_owned(),
+        categories: subjects.iter().map(|s| s.name().to_owned()).collect(),
+        series,
+        baseline: frame.baseline,
+    };
+    Figure {
+        id: frame.id.to_owned(),
+        title: frame.title.to_owned(),
+        note: frame.note,
+        headings: ["program".to_owned()].into_iter().chain(columns.iter().map(|c| c.0.clone())).collect(),
+        rows,
+        chart: Some(chart),
+        pictures: Vec::new(),
+    }
+}
+
+fn column<'a>(
+    heading: impl Into<String>,
+    decimals: usize,
+    value: impl Fn(&Subject<'_>) -> Option<f64> + 'a,
+) -> Column<'a> {
+    (heading.into(), Box::new(value), decimals)
+}
+
+/// What the inputs are: shown first, because values decide everything else.
+pub(super) fn inputs(subjects: &[Subject<'_>]) -> Figure {
+    let frame = Frame {
+        id: "inputs",
+        title: "The programs and their data",
+        note:
+            "Bytes allocated, values of bytes over all snapshots, use of the plain machine's memory. Caches are scaled \
+               down with programs that would fit into them."
+                .into(),
+        axis: "share of zero bytes",
+        mean: Mean::Arithmetic,
+        baseline: None,
+    };
+    let columns = [
+        column("MiB", 1, |s| Some(s.memory.bytes.0 as f64 / f64::from(1 << 20))),
+        column("zero bytes", 3, |s| Some(s.memory.zero_share)),
+        column("entropy, bits", 2, |s| Some(s.memory.entropy)),
+        column("caches 1/", 0, |s| Some(s.timing.scale as f64)),
+        column("memory bus use", 3, |s| Some(s.timing.point(Scheme::Plain)?.bus_use)),
+    ];
+    let mut figure = by_program(subjects, frame, &columns);
+    figure.chart = None;
+    figure
+}
+
+pub(super) fn figure_3(subjects: &[Subject<'_>]) -> Figure {
+    let frame = Frame {
+        id: "figure-3",
+        title: "Ideal compression ratio over the run",
+        note: "BPC with the sizes 0, 8, 16, 32, 64, 80, 96 and 128 B; ten snapshots, the first and the last shown."
+            .into(),
+        axis: "compression ratio",
+        mean: Mean::Geometric,
+        baseline: Some(1.0),
+    };
+    let columns = [
+        column("all snapshots", 2, |s| s.memory.total.ratio(Codec::Bpc)),
+        column("first", 2, |s| *s.memory.ratios.first()?),
+        column("last", 2, |s| *s.memory.ratios.last()?),
+    ];
+    by_program(subjects, frame, &columns)
+}
+
+pub(super) fn figure_5a(subjects: &[Subject<'_>]) -> Figure {
+    let frame = Frame {
+        id: "figure-5a",
+        title: "Compression ratio by algorithm",
+        note: "All with the eight sizes of the ideal study; entries of zeros take nothing with any of them.".into(),
+        axis: "compression ratio",
+        mean: Mean::Geometric,
+        baseline: Some(1.0),
+    };
+    let columns: Vec<_> = Codec::ALL.map(|codec| column(codec.name(), 2, move |s| s.memory.total.ratio(codec))).into();
+    by_program(subjects, frame, &columns)
+}
+
+pub(super) fn figure_5b(subjects: &[Subject<'_>]) -> Figure {
+    let frame = Frame {
+        id: "figure-5b",
+        title: "Sizes of compressed entries",
+        note: "Share of entries of each size, BPC at 128 B.".into(),
+        axis: "share of entries",
+        mean: Mean::Arithmetic,
+        baseline: None,
+    };
+    let share = |index: usize| {
+        move |s: &Subject<'_>| Some(s.memory.total.sizes[index] as f64 / s.memory.total.entries.max(1) as f64)
+    };
+    let sizes = SizeClasses::IDEAL.all().iter().enumerate();
+    let columns: Vec<_> = sizes.map(|(index, bytes)| column(format!("{bytes} B"), 3, share(index))).collect();
+    by_program(subjects, frame, &columns)
+}
+
+pub(super) fn figure_6b(subjects: &[Subject<'_>]) -> Figure {
+    let frame = Frame {
+        id: "figure-6b",
+        title: "Hit rate of metadata caches by their total size",
+        note:
+            "Caches that watch the run with 64 KiB at 150 GB/s without taking part, and the one that takes part; for \
+               programs with scaled caches, sizes are scaled alike."
+                .into(),
+        axis: "hit rate",
+        mean: Mean::Arithmetic,
+        baseline: None,
+    };
+    let mut columns: Vec<_> = SHADOW_KIB
+        .into_iter()
+        .enumerate()
+        .map(|(k, kib)| column(format!("{kib} KiB"), 3, move |s| s.timing.point(Scheme::Buddy(150))?.shadows[k]))
+        .collect();
+    columns.push(column("64 KiB, taking part", 3, |s| s.timing.point(Scheme::Buddy(150))?.metadata_hit_rate));
+    columns.push(column("32 KiB, taking part", 3, |s| s.timing.point(Scheme::HalfMetadata)?.metadata_hit_rate));
+    by_program(subjects, frame, &columns)
+}
+
+fn design_name(design: Design) -> &'static str {
+    match design {
+        Design::Naive => "naive",
+        Design::PerAllocation => "per allocation",
+        Design::ZeroPage => "zero pages",
+    }
+}
+
+pub(super) fn figure_7(subjects: &[Subject<'_>]) -> Vec<Figure> {
+    let note = "Targets chosen on the small input with a Buddy Threshold of 30 %, judged on this one.";
+    let frame = |id, title, axis, mean, baseline| Frame { id, title, note: note.into(), axis, mean, baseline };
+    let ratio = (0..3).map(|k| {
+        let name = design_name(Design::ALL[k]);
+        column(name, 2, move |s: &Subject<'_>| Some(s.memory.designs[k].1.ratio()))
+    });
+    let accesses = (0..3).map(|k| {
+        let name = design_name(Design::ALL[k]);
+        column(name, 4, move |s: &Subject<'_>| Some(s.memory.designs[k].1.buddy_accesses()))
+    });
+    let first = frame("figure-7-ratio", "Capacity ratio by design", "capacity ratio", Mean::Geometric, Some(1.0));
+    let title = "Entries over their target, by design (static buddy accesses)";
+    let second = frame("figure-7-accesses", title, "share of entries", Mean::Arithmetic, None);
+    vec![
+        by_program(subjects, first, &ratio.collect::<Vec<_>>()),
+        by_program(subjects, second, &accesses.collect::<Vec<_>>()),
+        mostly_zero(subjects),
+    ]
+}
+
+fn mostly_zero(subjects: &[Subject<'_>]) -> Figure {
+    let frame = Frame {
+        id: "mostly-zero",
+        title: "What counts as mostly zero",
+        note:
+            "The final design if 90, 95 or 99 % of an allocation's entries must be within 8 B in every snapshot for a \
+               target of 16x; the paper does not say, 95 % is our choice."
+                .into(),
+        axis: "capacity ratio",
+        mean: Mean::Geometric,
+        baseline: Some(1.0),
+    };
+    let columns = [0, 1, 2].map(|k| {
+        let percent = [90, 95, 99][k];
+        column(format!("{percent} %"), 2, move |s: &Subject<'_>| Some(s.memory.mostly_zero.get(k)?.1.ratio()))
+    });
+    by_program(subjects, frame, &columns)
+}
+
+pub(super) fn figure_8(subjects: &[Subject<'_>]) -> Figure {
+    let pictures = subjects.iter().map(|s| (s.memory.map.clone(), s.name().to_owned())).collect();
+    Figure {
+        id: "figure-8".into(),
+        title: "Where in memory compressible data are".into(),
+        note: "A pixel is an entry of the middle snapshot, a row is 64 of them; blue is compressible, red is not."
+            .into(),
+        headings: vec!["program".into(), "picture".into()],
+        rows: subjects.iter().map(|s| vec![s.name().into(), s.memory.map.as_str().into()]).collect(),
+        chart: None,
+        pictures,
+    }
+}
+
+pub(super) fn figure_9(subjects: &[Subject<'_>]) -> Figure {
+    let shown: Vec<_> = subjects.iter().filter(|s| s.is_of(Suite::Dl)).collect();
+    let moments = shown.iter().map(|s| s.memory.accesses.len()).max().unwrap_or(0);
+    let value = |s: &Subject<'_>, k: usize| s.memory.accesses.get(k).copied();
+    Figure {
+        id: "figure-9".into(),
+        title: "Entries over their target during a training step".into(),
+        note: "The paper shows ResNet50 and SqueezeNet; all six are here. One step after training, ten moments.".into(),
+        headings: ["moment".to_owned()].into_iter().chain(shown.iter().map(|s| s.name().to_owned())).collect(),
+        rows: (0..moments)
+            .map(|k| {
+                let values = shown.iter().map(|s| Cell::number(value(s, k), 4));
+                [Cell::Number((k + 1) as f64, 0)].into_iter().chain(values).collect()
+            })
+            .collect(),
+        chart: Some(Chart {
+            kind: Kind::Lines,
+            axis: "share of entries".into(),
+            categories: (1..=moments).map(|k| k.to_string()).collect(),
+            series: shown
+                .iter()
+                .map(|s| Series { name: s.name().into(), values: (0..moments).map(|k| value(s, k)).collect() })
+                .collect(),
+            baseline: None,
+        }),
+        pictures: Vec::new(),
+    }
+}
+
+pub(super) fn figure_10(subjects: &[Subject<'_>]) -> Vec<Figure> {
+    let note = "The final design under several Buddy Thresholds. `best` has none: each allocation gets the target nearest to \
+                the size its entries compress to (our reading; the paper does not define it).";
+    let frame = |id, title, axis, mean, baseline| Frame { id, title, note: note.into(), axis, mean, baseline };
+    let thresholds: Vec<f64> =
+        subjects.first().map_or(Vec::new(), |s| s.memory.thresholds.iter().map(|t| t.0).collect());
+    let name = |t: f64| format!("{:.0} %", t * 100.0);
+    let mut ratio: Vec<Column<'_>> = Vec::new();
+    let mut accesses: Vec<Column<'_>> = Vec::new();
+    for (k, &threshold) in thresholds.iter().enumerate() {
+        ratio.push(column(name(threshold), 2, move |s| Some(s.memory.thresholds.get(k)?.1.ratio())));
+        accesses.push(column(name(threshold), 4, move |s| Some(s.memory.thresholds.get(k)?.1.buddy_accesses())));
+    }
+    ratio.push(column("best", 2, |s| Some(s.memory.best.ratio())));
+    accesses.push(column("best", 4, |s| Some(s.memory.best.buddy_accesses())));
+    let title = "Capacity ratio by Buddy Threshold";
+    let first = frame("figure-10-ratio", title, "capacity ratio", Mean::Geometric, Some(1.0));
+    let title = "Entries over their target by Buddy Threshold";
+    let second = frame("figure-10-accesses", title, "share of entries", Mean::Arithmetic, None);
+    vec![by_program(subjects, first, &ratio), by_program(subjects, second, &accesses)]
+}
+
+pub(super) fn figure_12(subjects: &[Subject<'_>]) -> Vec<Figure> {
+    let frame = Frame {
+        id: "figure-12",
+        title: "Speed against a GPU without memory limit",
+        note:
+            "Cycles of launches on the plain machine with 150 GB/s over those with compression: more than 1 is faster. \
+               Copies between host and device are in the next table."
+                .into(),
+        axis: "relative speed",
+        mean: Mean::Geometric,
+        baseline: Some(1.0),
+    };
+    let speed = |scheme: Scheme| move |s: &Subject<'_>| s.timing.time_ratio(scheme).map(f64::recip);
+    let mut columns = vec![column("bandwidth only", 3, speed(Scheme::Bandwidth))];
+    columns.extend(LINKS.map(|link| column(format!("buddy, {link} GB/s"), 3, speed(Scheme::Buddy(link)))));
+    columns.push(column("150 GB/s, 32 KiB metadata", 3, speed(Scheme::HalfMetadata)));
+    let figure = by_program(subjects, frame, &columns);
+
+    let frame = Frame {
+        id: "figure-12-accesses",
+        title: "What Buddy Compression's accesses do at 150 GB/s",
+        note: "Of fills and write-backs of compressed memory, those over the link (dynamic buddy accesses) and write-backs that \
+               read first; write-backs whose entry grows, per warp instruction, with targets and with every entry compressed; \
+               the busier direction of the link; and relative speed if copies count, too."
+            .into(),
+        axis: "share",
+        mean: Mean::Arithmetic,
+        baseline: None,
+    };
+    let at_150 = |s: &Subject<'_>| s.timing.point(Scheme::Buddy(150));
+    let columns = [
+        column("over the link", 4, move |s| at_150(s).map(|p| p.over_link / p.accesses.max(1.0))),
+        column("merges", 4, move |s| at_150(s).map(|p| p.merges / p.accesses.max(1.0))),
+        column("overflows", 5, move |s| at_150(s).map(|p| p.overflows / p.warp_instructions.max(1.0))),
+        column("overflows, all compressed", 5, |s| {
+            s.timing.point(Scheme::Bandwidth).map(|p| p.overflows / p.warp_instructions.max(1.0))
+        }),
+        column("link use", 4, move |s| at_150(s).map(|p| p.link_use)),
+        column("speed with copies, 50 GB/s", 3, |s| {
+            let (plain, slow) = (s.timing.point(Scheme::Plain)?, s.timing.point(Scheme::Buddy(50))?);
+            Some((plain.cycles + plain.copy_cycles) / (slow.cycles + slow.copy_cycles))
+        }),
+        column("machine energy", 3, move |s| Some(at_150(s)?.energy / s.timing.point(Scheme::Plain)?.energy)),
+    ];
+    let mut accesses = by_program(subjects, frame, &columns);
+    accesses.chart = None;
+    vec![figure, accesses]
+}
+
+pub(super) fn figure_13(subjects: &[Subject<'_>], paper: &PaperNumbers) -> Figure {
+    let constants = Constants::new(paper);
+    let frame = Frame {
+        id: "figure-13",
+        title: "Energy of memory accesses",
+        note: "Every snapshot read once, over the plain memory. Rows are opened per byte as often as on the plain machine; \
+               metadata hit rates of 64 KiB; compressed data toggle always, plain data half of the time; the link costs 22 \
+               pJ/bit with a header of 32 B for each packet; buddy memory and metadata cost as HBM2."
+            .into(),
+        axis: "relative energy",
+        mean: Mean::Geometric,
+        baseline: Some(1.0),
+    };
+    let relative = |s: &Subject<'_>| {
+        let (plain, buddy) = (s.timing.point(Scheme::Plain)?, s.timing.point(Scheme::Buddy(150))?);
+        Some(energy::relative(s.memory, &plain, &buddy, constants.as_ref()?))
+    };
+    let columns = [
+        column("bandwidth only", 3, move |s| relative(s).map(|e| e.0)),
+        column("buddy", 3, move |s| relative(s).map(|e| e.1)),
+    ];
+    by_program(subjects, frame, &columns)
+}

@@ -1,0 +1,86 @@
+//! The programs of the paper.
+
+use crate::request::What;
+
+/// Which of the two suites.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Suite {
+    /// High-performance computing.
+    Hpc,
+    /// Deep-learning training.
+    Dl,
+}
+
+impl Suite {
+    pub(super) const ALL: [Self; 2] = [Self::Hpc, Self::Dl];
+
+    /// In the names of the paper's numbers.
+    pub(super) const fn key(self) -> &'static str {
+        match self {
+            Self::Hpc => "hpc",
+            Self::Dl => "dl",
+        }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Hpc => "HPC",
+            Self::Dl => "DL training",
+        }
+    }
+}
+
+/// One program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Program {
+    /// Ours.
+    pub(super) name: &'static str,
+    pub(super) suite: Suite,
+}
+
+impl Program {
+    pub(super) fn what(self) -> What {
+        What::Workload(self.name.to_owned())
+    }
+}
+
+const fn hpc(name: &'static str) -> Program {
+    Program { name, suite: Suite::Hpc }
+}
+
+const fn dl(name: &'static str) -> Program {
+    Program { name, suite: Suite::Dl }
+}
+
+/// All of them, in the order of the paper's figures.
+pub(super) const PROGRAMS: [Program; 16] = [
+    hpc("palm"),
+    hpc("ep"),
+    hpc("cg"),
+    hpc("seismic"),
+    hpc("sp"),
+    hpc("csp"),
+    hpc("ilbdc"),
+    hpc("bt"),
+    hpc("hpgmg"),
+    hpc("lulesh"),
+    dl("alexnet"),
+    dl("inception"),
+    dl("squeezenet"),
+    dl("vgg"),
+    dl("resnet"),
+    dl("lstm"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_is_built_in_and_belongs_to_the_paper() {
+        for program in PROGRAMS {
+            let workload = strata_workloads::find(program.name).expect("built in");
+            assert!(workload.info().papers.contains(&"buddy"), "{}", program.name);
+        }
+    }
+}

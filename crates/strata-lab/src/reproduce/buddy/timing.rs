@@ -1,0 +1,198 @@
+//! The programs on the paper's machine: plain, with compression for bandwidth, and with Buddy Compression over links of
+//! several speeds.
+
+use super::memory::Memory;
+use crate::error::LabError;
+use crate::mechanisms::Combination;
+use crate::monitor::{Monitor, Step};
+use crate::request::RunRequest;
+use crate::{parallel, run};
+use std::path::Path;
+use std::sync::Arc;
+use strata_buddy::SHADOW_KIB;
+use strata_core::Bytes;
+
+/// The machine of Table I.
+const GPU: &str = "p100-buddy";
+/// Its L2, as sets of a slice; and its metadata caches.
+const L2_SETS: u64 = 64;
+const METADATA_KIB: u64 = 64;
+/// A working set is at least eight times what the metadata caches reach: 128 entries of 128 bytes per 64 bytes.
+const LEAST_WORKING_SET: u64 = 8 * (METADATA_KIB << 10) * 2 * 128;
+/// The links of Figure 12, GB/s; the plain machine has the third.
+pub(super) const LINKS: [u32; 4] = [50, 100, 150, 200];
+const PLAIN_LINK: u32 = 150;
+
+/// A machine that a program runs on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Scheme {
+    /// No compression, no memory limit.
+    Plain,
+    /// Compression for bandwidth, its metadata free.
+    Bandwidth,
+    /// Buddy Compression over a link of so many GB/s.
+    Buddy(u32),
+    /// Buddy Compression with metadata caches of half the size, at 150 GB/s.
+    HalfMetadata,
+}
+
+/// What is kept of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Point {
+    pub(super) cycles: f64,
+    pub(super) copy_cycles: f64,
+    pub(super) bus_use: f64,
+    /// Rows opened, and bytes moved.
+    pub(super) activates: f64,
+    pub(super) dram_bytes: f64,
+    pub(super) energy: f64,
+    pub(super) warp_instructions: f64,
+    /// Fills and write-backs of compressed memory, and those of them that used the link.
+    pub(super) accesses: f64,
+    pub(super) over_link: f64,
+    pub(super) overflows: f64,
+    pub(super) merges: f64,
+    pub(super) link_use: f64,
+    pub(super) metadata_hit_rate: Option<f64>,
+    pub(super) shadows: [Option<f64>; SHADOW_KIB.len()],
+    pub(super) passed: bool,
+}
+
+/// One program on all machines.
+pub(super) struct Timing {
+    /// Caches are smaller by this factor, because the program is.
+    pub(super) scale: u64,
+    pub(super) points: Vec<(Scheme, Result<Point, String>)>,
+}
+
+impl Timing {
+    pub(super) fn point(&self, scheme: Scheme) -> Option<Point> {
+        self.points.iter().find(|(s, _)| *s == scheme).and_then(|(_, point)| point.as_ref().ok().copied())
+    }
+
+    /// How much longer launches take than on the plain machine: 1 is as long.
+    pub(super) fn time_ratio(&self, scheme: Scheme) -> Option<f64> {
+        Some(self.point(scheme)?.cycles / self.point(Scheme::Plain)?.cycles)
+    }
+}
+
+/// By what power of two caches shrink so that a program of so many bytes does not fit into them.
+fn cache_scale(bytes: Bytes) -> u64 {
+    (0..4).map(|k| 1 << k).find(|scale| bytes.0 * scale >= LEAST_WORKING_SET).unwrap_or(16)
+}
+
+/// Times all programs, each of which was observed before.
+pub(super) fn study(
+    memories: &[Memory],
+    size: &str,
+    seed: u64,
+    directory: &Path,
+    begins: &mut (dyn FnMut(Step<'_>) + Send),
+) -> Result<Vec<Timing>, LabError> {
+    let schemes: Vec<Scheme> = [Scheme::Plain, Scheme::Bandwidth]
+        .into_iter()
+        .chain(LINKS.map(Scheme::Buddy))
+        .chain([Scheme::HalfMetadata])
+        .collect();
+    let jobs: Vec<(&Memory, Scheme)> =
+        memories.iter().flat_map(|memory| schemes.iter().map(move |scheme| (memory, *scheme))).collect();
+    let name = |(memory, scheme): &(&Memory, Scheme)| format!("{} on {}", memory.program.name, scheme.name());
+    let points = parallel::map(&jobs, parallel::threads(), name, begins, |(memory, scheme)| {
+        time(memory, *scheme, size, seed, directory)
+    });
+    let mut points = points.into_iter();
+    memories
+        .iter()
+        .map(|memory| {
+            let own = schemes.iter().zip(&mut points).map(|(scheme, point)| Ok((*scheme, point?)));
+            Ok(Timing { scale: cache_scale(memory.bytes), points: own.collect::<Result<_, LabError>>()? })
+        })
+        .collect()
+}
+
+impl Scheme {
+    fn name(self) -> String {
+        match self {
+            Self::Plain => "the plain machine".into(),
+            Self::Bandwidth => "bpc".into(),
+            Self::Buddy(link) => format!("buddy at {link} GB/s"),
+            Self::HalfMetadata => "buddy with half the metadata cache".into(),
+        }
+    }
+
+    fn link(self) -> u32 {
+        if let Self::Buddy(link) = self { link } else { PLAIN_LINK }
+    }
+}
+
+fn time(
+    memory: &Memory,
+    scheme: Scheme,
+    size: &str,
+    seed: u64,
+    directory: &Path,
+) -> Result<Result<Point, String>, LabError> {
+    let scale = cache_scale(memory.bytes);
+    let mut set = vec![format!("l2.sets={}", L2_SETS / scale), format!("host_link.bandwidth={} GB/s", scheme.link())];
+    let with = match scheme {
+        Scheme::Plain => "none",
+        Scheme::Bandwidth => "bpc",
+        Scheme::Buddy(_) | Scheme::HalfMetadata => {
+            let half = u64::from(scheme == Scheme::HalfMetadata);
+            set.push(format!("buddy.targets={}", memory.annotations.display()));
+            set.push(format!("buddy.metadata_cache={} KiB", (METADATA_KIB >> half) / scale));
+            set.push("buddy.shadow_caches=on".to_owned());
+            "buddy"
+        }
+    };
+    let request = RunRequest {
+        size: Some(size.to_owned()),
+        seed: Some(seed),
+        gpu: Some(GPU.to_owned()),
+        with: Combination::parse(with)?,
+        set,
+        out: Some(directory.join("runs")),
+        ..RunRequest::new(memory.program.what())
+    };
+    let result = run::run(&request, &Arc::new(Monitor::default()))?;
+    if let Some(error) = &result.error {
+        return Ok(Err(error.clone()));
+    }
+    let stats = result.stats();
+    let number = |path: &str| stats.number(path).unwrap_or(0.0);
+    let sum = |paths: &[&str]| paths.iter().map(|path| number(path)).sum::<f64>();
+    let shadow = |kib: u64| {
+        let accesses = stats.number("gpu.shadow.accesses").filter(|n| *n > 0.0)?;
+        // What a cache of this size would hit, had it not been scaled with the program.
+        let scaled = SHADOW_KIB.contains(&(kib / scale)).then(|| format!("gpu.shadow.hits_{}k", kib / scale))?;
+        Some(number(&scaled) / accesses)
+    };
+    Ok(Ok(Point {
+        cycles: result.cycles().unwrap_or(0) as f64,
+        copy_cycles: result.copies.cycles.unwrap_or(0) as f64,
+        bus_use: number("gpu.dram.bus_use"),
+        activates: number("gpu.dram.activates"),
+        dram_bytes: 32.0 * sum(&["gpu.dram.asked_reads", "gpu.dram.asked_writes"]),
+        energy: number("gpu.energy.total"),
+        warp_instructions: result.counts().warp_instructions() as f64,
+        accesses: sum(&["gpu.buddy.fills", "gpu.buddy.write_backs"]),
+        over_link: sum(&["gpu.buddy.fills_over_link", "gpu.buddy.write_backs_over_link"]),
+        overflows: sum(&["gpu.buddy.overflows", "gpu.bpc.overflows"]),
+        merges: sum(&["gpu.buddy.merges", "gpu.bpc.merges"]),
+        link_use: number("gpu.link.in_use").max(number("gpu.link.out_use")),
+        metadata_hit_rate: stats.number("gpu.buddy.metadata.hit_rate"),
+        shadows: SHADOW_KIB.map(shadow),
+        passed: result.passed != Some(false),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_shrink_with_the_program() {
+        let mib = |n: u64| cache_scale(Bytes(n << 20));
+        assert_eq!((mib(128), mib(127), mib(40), mib(16), mib(8)), (1, 2, 4, 8, 16));
+    }
+}

@@ -1,0 +1,201 @@
+//! Papers reproduced: their figures from our programs on our machine, and their printed numbers beside ours.
+
+mod buddy;
+mod paper;
+
+use crate::error::LabError;
+use crate::monitor::Step;
+use crate::report::Page;
+use crate::request::DEFAULT_OUT;
+use crate::table::{Align, columns};
+use paper::PaperNumbers;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use strata_core::nearest::suggestion;
+
+/// A paper.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Paper {
+    /// Buddy Compression.
+    Buddy,
+}
+
+impl Paper {
+    /// Those that can be reproduced.
+    pub const ALL: [Self; 1] = [Self::Buddy];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Buddy => "buddy",
+        }
+    }
+
+    /// Reads a name, or `all`.
+    pub fn named(text: &str) -> Result<Vec<Self>, LabError> {
+        if text == "all" {
+            return Ok(Self::ALL.into());
+        }
+        let found = Self::ALL.into_iter().find(|paper| paper.name() == text);
+        let names = Self::ALL.map(Self::name).into_iter().chain(["all"]);
+        let unknown = || LabError::Request(format!("there is no paper `{text}`; {}", suggestion(text, names)));
+        found.map(|paper| vec![paper]).ok_or_else(unknown)
+    }
+}
+
+/// How much to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effort {
+    /// Small inputs, caches scaled with them: minutes.
+    Quick,
+    /// The inputs that the figures are meant for.
+    Standard,
+    /// The same from three seeds.
+    Full,
+}
+
+/// What to reproduce.
+#[derive(Clone, Debug)]
+pub struct ReproduceRequest {
+    /// The paper.
+    pub paper: Paper,
+    /// How much to run.
+    pub effort: Effort,
+    /// Where figures and results go; `None` means `strata-out`.
+    pub out: Option<PathBuf>,
+}
+
+/// A number of the paper beside ours.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The paper.
+    pub paper: Paper,
+    /// Figure, table or section.
+    pub item: &'static str,
+    /// The program, or the set of programs a mean is over.
+    pub workload: String,
+    /// What is measured.
+    pub metric: String,
+    /// What the paper prints, where it prints something.
+    pub paper_value: Option<f64>,
+    /// What we measure.
+    pub ours: Option<f64>,
+}
+
+impl Row {
+    /// In words: `close` is within a quarter of the paper's value, or within 0.02 for shares and gains near zero.
+    pub fn verdict(&self) -> &'static str {
+        match (self.paper_value, self.ours) {
+            (_, None) => "not measured",
+            (None, Some(_)) => "not in the paper",
+            (Some(paper), Some(ours)) if (ours - paper).abs() <= (0.25 * paper.abs()).max(0.02) => "close",
+            (Some(paper), Some(ours)) if ours > paper => "higher",
+            _ => "lower",
+        }
+    }
+}
+
+/// What came of it.
+pub struct Reproduction {
+    /// All figures.
+    pub page: Page,
+    /// Numbers side by side.
+    pub rows: Vec<Row>,
+    /// Where the figures were saved.
+    pub directory: PathBuf,
+}
+
+/// Reproduces a paper; `begins` hears of each program as it is taken up.
+pub fn reproduce(
+    request: &ReproduceRequest,
+    begins: &mut (dyn FnMut(Step<'_>) + Send),
+) -> Result<Reproduction, LabError> {
+    let out = request.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT));
+    let directory = out.join(format!("reproduce-{}", request.paper.name()));
+    let (page, rows) = match request.paper {
+        Paper::Buddy => buddy::reproduce(request.effort, &directory, begins)?,
+    };
+    page.save(&directory)?;
+    Ok(Reproduction { page, rows, directory })
+}
+
+/// The numbers side by side.
+pub fn table(rows: &[Row]) -> String {
+    let headings = [
+        ("item", Align::Left),
+        ("programs", Align::Left),
+        ("metric", Align::Left),
+        ("paper", Align::Right),
+        ("ours", Align::Right),
+        ("verdict", Align::Left),
+    ];
+    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.4}"));
+    let cells: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let verdict = row.verdict().to_owned();
+            let (paper, ours) = (number(row.paper_value), number(row.ours));
+            vec![row.item.to_owned(), row.workload.clone(), row.metric.clone(), paper, ours, verdict]
+        })
+        .collect();
+    columns(&headings, &cells)
+}
+
+/// The same as JSON.
+pub fn to_json(rows: &[Row]) -> Value {
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "paper": row.paper.name(),
+                "item": row.item,
+                "workload": row.workload,
+                "metric": row.metric,
+                "paper_value": row.paper_value,
+                "ours": row.ours,
+                "verdict": row.verdict(),
+            })
+        })
+        .collect();
+    json!({ "rows": rows })
+}
+
+/// The geometric mean of positive numbers.
+fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0u32);
+    for value in values {
+        sum += value.ln();
+        count += 1;
+    }
+    (count > 0).then(|| (sum / f64::from(count)).exp())
+}
+
+/// The arithmetic mean.
+fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.into_iter().collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_say_how_ours_compares() {
+        let verdict = |paper_value, ours| {
+            let (workload, metric) = (String::new(), String::new());
+            Row { paper: Paper::Buddy, item: "", workload, metric, paper_value, ours }.verdict()
+        };
+        assert_eq!(verdict(Some(2.0), Some(2.4)), "close");
+        assert_eq!(verdict(Some(2.0), Some(2.6)), "higher");
+        assert_eq!(verdict(Some(2.0), Some(1.4)), "lower");
+        assert_eq!(verdict(Some(0.0008), Some(0.01)), "close");
+        assert_eq!((verdict(None, Some(1.0)), verdict(Some(1.0), None)), ("not in the paper", "not measured"));
+    }
+
+    #[test]
+    fn papers_are_found_by_name() {
+        assert_eq!(Paper::named("all").expect("known"), Paper::ALL);
+        assert!(Paper::named("budy").expect_err("unknown").to_string().contains("did you mean `buddy`?"));
+    }
+}

@@ -1,0 +1,32 @@
+//! `strata reproduce`.
+
+use crate::args::Reproduce;
+use crate::output::{self, Failure};
+use crate::progress::Series;
+use std::process::ExitCode;
+use strata_lab::reproduce::{Effort, Paper, ReproduceRequest, reproduce as run, table, to_json};
+
+pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, Failure> {
+    let effort = match (args.quick, args.full) {
+        (true, _) => Effort::Quick,
+        (_, true) => Effort::Full,
+        _ => Effort::Standard,
+    };
+    let mut rows = Vec::new();
+    for paper in Paper::named(&args.paper)? {
+        let line = Series::new();
+        let request = ReproduceRequest { paper, effort, out: args.out.clone() };
+        let reproduction = run(&request, &mut |step| line.begins(step.done, step.of, step.name))?;
+        drop(line);
+        if !args.json {
+            output::text(&reproduction.page.text())?;
+            output::text(&table(&reproduction.rows))?;
+        }
+        output::message(&format!("figures are in {}\n", reproduction.directory.join("index.html").display()));
+        rows.extend(reproduction.rows);
+    }
+    if args.json {
+        output::json(&to_json(&rows))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
