@@ -19,6 +19,7 @@ mod matmul_tiled;
 mod mvt;
 mod nw;
 mod pagerank;
+mod palm;
 mod pathfinder;
 mod reduction;
 mod saxpy;
@@ -60,4 +61,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     cg::PROGRAM,
     seismic::PROGRAM,
     ilbdc::PROGRAM,
+    palm::PROGRAM,
 ];
