@@ -21,6 +21,7 @@ mod matmul_tiled;
 mod mvt;
 mod nw;
 mod pagerank;
+mod palm;
 mod pathfinder;
 mod reduction;
 mod saxpy;
@@ -64,4 +65,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     lulesh::PROGRAM,
     ilbdc::PROGRAM,
     hpgmg::PROGRAM,
+    palm::PROGRAM,
 ];

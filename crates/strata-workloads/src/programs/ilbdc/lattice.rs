@@ -47,6 +47,9 @@ pub(super) const fn opposite(q: usize) -> usize {
     if q == 0 { 0 } else { q - 1 + 2 * (q % 2) }
 }
 
+/// The directions that lead forward along each axis.
+const AHEAD: [[usize; 5]; 3] = [[1, 7, 9, 11, 13], [3, 7, 10, 15, 17], [5, 11, 14, 15, 18]];
+
 /// The distributions of one cell.
 pub(super) type Cell = [f64; DIRECTIONS];
 
@@ -67,8 +70,8 @@ fn equilibria(density: f64, u: [f64; 3]) -> Cell {
     let square = u[0] * u[0] + u[1] * u[1] + u[2] * u[2];
     let mut f = [0.0; DIRECTIONS];
     for (q, f) in f.iter_mut().enumerate() {
-        let c = VELOCITIES[q].map(f64::from);
-        let along = c[0] * u[0] + c[1] * u[1] + c[2] * u[2];
+        let [x, y, z] = VELOCITIES[q];
+        let along = f64::from(x) * u[0] + f64::from(y) * u[1] + f64::from(z) * u[2];
         *f = WEIGHTS[q] * density * (1.0 + 3.0 * along + 4.5 * along * along - 1.5 * square);
     }
     f
@@ -125,10 +128,11 @@ impl Channel {
             [if place + 1 == n { 0 } else { place + 1 }, place, place.checked_sub(1).unwrap_or(n - 1)]
         };
         let (xs, ys, zs) = (around(cell % nx, nx), around(cell / nx % ny, ny), around(cell / nx / ny, nz));
-        VELOCITIES.map(|c| {
-            let [x, y, z] = c.map(|c| (c + 1) as usize);
-            (zs[z] * ny + ys[y]) * nx + xs[x]
-        })
+        let mut upstream = [0; DIRECTIONS];
+        for (upstream, [x, y, z]) in upstream.iter_mut().zip(VELOCITIES) {
+            *upstream = (zs[(z + 1) as usize] * ny + ys[(y + 1) as usize]) * nx + xs[(x + 1) as usize];
+        }
+        upstream
     }
 
     /// The distributions of a flow that does not know of the beads yet: the parabola between walls, at density 1.
@@ -172,18 +176,16 @@ impl Channel {
 
 /// The collision with two relaxation times, and the force.
 fn relax(f: &Cell) -> Cell {
-    let (mut density, mut u) = (0.0, [0.0; 3]);
-    for (f, c) in f.iter().zip(&VELOCITIES) {
-        density += f;
-        for (sum, c) in u.iter_mut().zip(c) {
-            *sum += f * f64::from(*c);
-        }
+    let density: f64 = f.iter().sum();
+    let mut u = [0.0; 3];
+    for (u, ahead) in u.iter_mut().zip(&AHEAD) {
+        *u = ahead.iter().map(|q| f[*q] - f[opposite(*q)]).sum::<f64>() / density;
     }
-    let still = equilibria(density, u.map(|momentum| momentum / density));
+    let still = equilibria(density, u);
     let mut after = [0.0; DIRECTIONS];
     for (q, after) in after.iter_mut().enumerate() {
         let (off, other) = (f[q] - still[q], f[opposite(q)] - still[opposite(q)]);
-        let (even, odd) = (f64::midpoint(off, other), f64::midpoint(off, -other));
+        let (even, odd) = (0.5 * (off + other), 0.5 * (off - other));
         *after = f[q] - EVEN_RATE * even - ODD_RATE * odd + 3.0 * WEIGHTS[q] * f64::from(VELOCITIES[q][0]) * FORCE;
     }
     after
@@ -197,7 +199,10 @@ mod tests {
     fn opposite_directions_cancel_and_upstream_leads_back() {
         let channel = Channel::packed(&mut Rng::new(1, "beads"), [16, 14, 15]);
         for q in 0..DIRECTIONS {
-            assert!((0..3).all(|axis| VELOCITIES[q][axis] == -VELOCITIES[opposite(q)][axis]));
+            for axis in 0..3 {
+                assert_eq!(VELOCITIES[q][axis], -VELOCITIES[opposite(q)][axis]);
+                assert_eq!(VELOCITIES[q][axis] == 1, AHEAD[axis].contains(&q));
+            }
             for cell in [0, 17, 16 * 14 * 15 - 1] {
                 assert_eq!(channel.upstream(channel.upstream(cell)[q])[opposite(q)], cell);
             }

@@ -101,7 +101,7 @@ pub(super) fn layers(cells: usize) -> Vec<f64> {
 
 /// What the source adds to the velocity in each step: the derivative of a bell, 1.2 periods after the start.
 pub(super) fn pushes(steps: usize) -> Vec<f64> {
-    let narrow = (PI * SOURCE_HERTZ).powi(2);
+    let narrow = PI * SOURCE_HERTZ * PI * SOURCE_HERTZ;
     let push = |step: usize| {
         let t = step as f64 * TIME_STEP - 1.2 / SOURCE_HERTZ;
         -2.0 * narrow * t * exp(-narrow * t * t) * SOURCE_STRENGTH * DT_OVER_RHO
