@@ -16,11 +16,13 @@ mod matmul;
 mod matmul_naive;
 mod matmul_tiled;
 mod mvt;
+mod navier_stokes;
 mod nw;
 mod pagerank;
 mod pathfinder;
 mod reduction;
 mod saxpy;
+mod sp;
 mod srad;
 mod stencil;
 mod streamtriad;
@@ -56,4 +58,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     chase::PROGRAM,
     lulesh::PROGRAM,
     hpgmg::PROGRAM,
+    sp::PROGRAM,
 ];
