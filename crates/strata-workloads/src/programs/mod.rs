@@ -8,6 +8,7 @@ mod bfs;
 mod bicg;
 mod chase;
 mod conv2d;
+mod csp;
 mod gather;
 mod hotspot;
 mod hpgmg;
@@ -59,4 +60,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     lulesh::PROGRAM,
     hpgmg::PROGRAM,
     sp::PROGRAM,
+    csp::PROGRAM,
 ];
