@@ -6,6 +6,7 @@ mod babelstream;
 mod backprop;
 mod bfs;
 mod bicg;
+mod bt;
 mod chase;
 mod conv2d;
 mod csp;
@@ -61,4 +62,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     hpgmg::PROGRAM,
     sp::PROGRAM,
     csp::PROGRAM,
+    bt::PROGRAM,
 ];
