@@ -101,9 +101,8 @@ impl State {
     /// The blast of a profile, laid on the mesh; the gas had density 1.
     pub(super) fn new(mesh: &Mesh, profile: &Profile) -> Self {
         let side = mesh.edge + 1;
-        let spacing = SIDE / mesh.edge as f64;
         let grid: Vec<Vector> = (0..mesh.nodes())
-            .map(|n| [n % side, n / side % side, n / side / side].map(|i| i as f64 * spacing))
+            .map(|n| [n % side, n / side % side, n / side / side].map(|i| SIDE * i as f64 / mesh.edge as f64))
             .collect();
         let motion: Vec<(f64, f64)> = grid.iter().map(|from| profile.motion(dot(*from, *from).sqrt())).collect();
         let position: Vec<Vector> = grid.iter().zip(&motion).map(|(g, m)| g.map(|x| x * m.0)).collect();
