@@ -10,6 +10,10 @@ mod cg;
 mod chase;
 mod conv2d;
 mod ep;
+mod bt;
+mod chase;
+mod conv2d;
+mod csp;
 mod gather;
 mod hotspot;
 mod hpgmg;
@@ -19,6 +23,7 @@ mod matmul;
 mod matmul_naive;
 mod matmul_tiled;
 mod mvt;
+mod navier_stokes;
 mod nw;
 mod pagerank;
 mod palm;
@@ -26,6 +31,7 @@ mod pathfinder;
 mod reduction;
 mod saxpy;
 mod seismic;
+mod sp;
 mod srad;
 mod stencil;
 mod streamtriad;
@@ -66,4 +72,7 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     ilbdc::PROGRAM,
     hpgmg::PROGRAM,
     palm::PROGRAM,
+    sp::PROGRAM,
+    csp::PROGRAM,
+    bt::PROGRAM,
 ];

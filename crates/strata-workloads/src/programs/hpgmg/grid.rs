@@ -42,7 +42,9 @@ impl Grid {
                     (at[i] as f64 + middle) * h - centre[i]
                 };
                 let radius = (0..3).map(|i| distance(i) * distance(i)).sum::<f64>().sqrt();
-                values.push((BETA.0 + BETA.1) / 2.0 + (BETA.1 - BETA.0) / 2.0 * tanh(STEEPNESS * (radius - SPHERE)));
+                values.push(
+                    f64::midpoint(BETA.0, BETA.1) + (BETA.1 - BETA.0) / 2.0 * tanh(STEEPNESS * (radius - SPHERE)),
+                );
             }
             values
         });

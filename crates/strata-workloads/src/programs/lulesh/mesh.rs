@@ -100,7 +100,7 @@ impl Mesh {
     /// The nodes of the plane of symmetry across one axis.
     pub(super) fn plane(&self, axis: usize) -> Vec<i32> {
         let side = self.edge + 1;
-        let in_plane = |node: &usize| node / side.pow(axis as u32) % side == 0;
+        let in_plane = |node: &usize| (node / side.pow(axis as u32)).is_multiple_of(side);
         (0..self.nodes()).filter(in_plane).map(|node| node as i32).collect()
     }
 }

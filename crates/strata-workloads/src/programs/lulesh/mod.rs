@@ -24,8 +24,8 @@ struct Shape {
 const SHAPES: [(Size, Shape); 4] = [
     (Size::Tiny, Shape { edge: 10, steps: 3 }),
     (Size::Small, Shape { edge: 30, steps: 8 }),
-    (Size::Medium, Shape { edge: 64, steps: 2 }),
-    (Size::PaperBuddy, Shape { edge: 64, steps: 2 }),
+    (Size::Medium, Shape { edge: 63, steps: 2 }),
+    (Size::PaperBuddy, Shape { edge: 63, steps: 2 }),
 ];
 
 const BLOCK: usize = 128;

@@ -101,9 +101,8 @@ impl State {
     /// The blast of a profile, laid on the mesh; the gas had density 1.
     pub(super) fn new(mesh: &Mesh, profile: &Profile) -> Self {
         let side = mesh.edge + 1;
-        let spacing = SIDE / mesh.edge as f64;
         let grid: Vec<Vector> = (0..mesh.nodes())
-            .map(|n| [n % side, n / side % side, n / side / side].map(|i| i as f64 * spacing))
+            .map(|n| [n % side, n / side % side, n / side / side].map(|i| SIDE * i as f64 / mesh.edge as f64))
             .collect();
         let motion: Vec<(f64, f64)> = grid.iter().map(|from| profile.motion(dot(*from, *from).sqrt())).collect();
         let position: Vec<Vector> = grid.iter().zip(&motion).map(|(g, m)| g.map(|x| x * m.0)).collect();
@@ -128,7 +127,9 @@ impl State {
             // What is not disturbed is so exactly, as in a run from the beginning.
             let (energy, viscosity) = if energy < CUT { (0.0, 0.0) } else { (energy, viscosity) };
             let pressure = pressure(energy, relative);
-            corners.iter().for_each(|n| state.nodal_mass[*n] += first / 8.0);
+            for node in corners {
+                state.nodal_mass[*node] += first / 8.0;
+            }
             state.energy.push(energy);
             state.pressure.push(pressure);
             state.viscosity.push(viscosity);
@@ -192,7 +193,9 @@ impl State {
                 let [a, b, c, d] = face.map(|corner| at[corner]);
                 // Twice the area of the face, inwards.
                 let area = cross(combine(c, -1.0, a), combine(d, -1.0, b));
-                face.iter().for_each(|c| force[corners[*c]] = combine(force[corners[*c]], -push / 8.0, area));
+                for node in face.map(|corner| corners[corner]) {
+                    force[node] = combine(force[node], -push / 8.0, area);
+                }
             }
             let volume = self.first[element] * self.relative[element];
             let resistance = 0.03 * self.sound[element] * self.first[element] / volume.cbrt();
@@ -269,7 +272,7 @@ fn viscosity_terms(mesh: &Mesh, flow: &[Flow], element: usize) -> (f64, f64) {
         let place = element / step % mesh.edge;
         let low = if place == 0 { gradient } else { flow[element - step].gradient[axis] } / gradient;
         let high = if place + 1 == mesh.edge { 0.0 } else { flow[element + step].gradient[axis] / gradient };
-        let smooth = ((low + high) / 2.0).min(2.0 * low).min(2.0 * high).clamp(0.0, 1.0);
+        let smooth = f64::midpoint(low, high).min(2.0 * low).min(2.0 * high).clamp(0.0, 1.0);
         let closing = -gradient * own.lengths[axis];
         linear += 0.5 * density * closing * (1.0 - smooth);
         quadratic += 2.0 / 3.0 * density * closing * closing * (1.0 - smooth * smooth);

@@ -14,6 +14,8 @@ const ENERGY: f64 = 8.0 * 3.948746e7 * 0.025 * 0.025 * 0.025;
 /// Half of the published run's time.
 const TIME: f64 = 5e-3;
 const GAMMA: f64 = 5.0 / 3.0;
+/// Slower gas is at rest, as in the published program: what is ahead of the shock is exactly undisturbed.
+const SPEED_CUT: f64 = 1e-7;
 
 /// The gas along a radius, for material that started at multiples of the zone width.
 pub(super) struct Profile {
@@ -50,6 +52,7 @@ impl Profile {
             for j in 1..ZONES {
                 let push = pressure[j - 1] + viscosity[j - 1] - pressure[j] - viscosity[j];
                 speed[j] += dt * radius[j] * radius[j] * push * 2.0 / (mass[j - 1] + mass[j]);
+                speed[j] = if speed[j].abs() < SPEED_CUT { 0.0 } else { speed[j] };
             }
             radius.iter_mut().zip(&speed).for_each(|(r, u)| *r += dt * u);
             for i in 0..ZONES {
@@ -72,8 +75,9 @@ impl Profile {
     /// Where material that started at `from` is now, as a multiple of `from`, and its speed divided by `from`.
     pub(super) fn motion(&self, from: f64) -> (f64, f64) {
         let place = (from * ZONES as f64 / RADIUS).min(ZONES as f64);
-        let scale = if from > 0.0 { 1.0 / from } else { 0.0 };
-        (scale * interpolate(&self.radius, place), scale * interpolate(&self.speed, place))
+        let speed = interpolate(&self.speed, place);
+        // Rounding must not move what is at rest; the centre is one such point.
+        if speed == 0.0 { (1.0, 0.0) } else { (interpolate(&self.radius, place) / from, speed / from) }
     }
 
     /// Energy and viscosity of material that started at `from`.
