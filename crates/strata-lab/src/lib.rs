@@ -9,7 +9,8 @@
 //! * [`explain`]: what the requests of a timed run waited for;
 //! * [`silicon`]: what real GPUs measured;
 //! * [`validate`]: the machine beside them;
-//! * [`bench`](mod@bench): how fast programs are simulated.
+//! * [`bench`](mod@bench): how fast programs are simulated;
+//! * [`case_study`]: what a larger memory is worth when networks are trained.
 //!
 //! The command line and the Python package are thin doors on this crate.
 //!
@@ -23,6 +24,7 @@
 //! ```
 
 pub mod bench;
+pub mod case_study;
 pub mod diagnostics;
 pub mod element;
 pub mod engine;
