@@ -16,6 +16,8 @@
 //! * [`validate`]: the machine beside them;
 //! * [`compare`](mod@compare): machines side by side;
 //! * [`bench`](mod@bench): how fast programs are simulated.
+//! * [`bench`](mod@bench): how fast programs are simulated;
+//! * [`case_study`]: what a larger memory is worth when networks are trained.
 //!
 //! The command line and the Python package are thin doors on this crate.
 //!
@@ -29,6 +31,7 @@
 //! ```
 
 pub mod bench;
+pub mod case_study;
 pub mod compare;
 pub mod compress;
 pub mod diagnostics;

@@ -59,12 +59,12 @@ impl MemoryConfig {
 
     /// Pages that both memories can hold: as many as there are addresses for.
     pub(super) const fn pages(&self) -> u64 {
-        self.device.0 / self.page.0 + self.buddy_pages()
+        whole_pages(self.device, self.page).saturating_add(self.buddy_pages())
     }
 
     /// Pages of the carve-out.
     pub(super) const fn buddy_pages(&self) -> u64 {
-        self.carve_out.0 / self.page.0
+        whole_pages(self.carve_out, self.page)
     }
 
     /// Bytes of metadata of one page.
@@ -104,6 +104,14 @@ impl MemoryConfig {
     }
 }
 
+/// Whole pages of a memory: none if pages have no bytes, which `check` refuses.
+const fn whole_pages(size: Bytes, page: Bytes) -> u64 {
+    match size.0.checked_div(page.0) {
+        Some(pages) => pages,
+        None => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +135,15 @@ mod tests {
     fn metadata_is_one_256th_of_both_memories() {
         let config = MemoryConfig::new(Bytes(32 * GIB), Bytes(2 * MIB));
         assert_eq!(config.metadata(), Bytes(128 * GIB / 256));
+    }
+
+    #[test]
+    fn questions_about_what_makes_no_memory_have_answers() {
+        for page in [0, 1, 3, u64::MAX] {
+            let config = MemoryConfig::new(Bytes(u64::MAX), Bytes(page));
+            assert!(config.offset_bits() <= 64 && config.translation_bits() <= 68);
+            assert!(config.metadata() <= Bytes(u64::MAX / 128), "{config:?}");
+        }
     }
 
     #[track_caller]
