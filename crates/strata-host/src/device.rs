@@ -165,6 +165,15 @@ impl Device {
         self.engine.hear(&HostEvent::Announce { launches });
     }
 
+    /// Says that the part of the program that is to be measured begins here.
+    ///
+    /// Everything before it is preparation (a network trained until its weights look like weights): it must be executed,
+    /// since the measured part works on what it leaves in memory, but engines that take time may run it without timing.
+    /// A program that never says so is measured from its beginning.
+    pub fn begin_measurement(&mut self) {
+        self.engine.begin_measurement();
+    }
+
     /// Waits for everything; a no-op in time, but mechanisms hear it.
     pub fn synchronize(&mut self) {
         self.engine.hear(&HostEvent::Sync);

@@ -160,6 +160,9 @@ pub trait Engine {
     fn copies(&self) -> CopyReport {
         CopyReport::default()
     }
+    /// What follows is what the program is run for; everything before was preparation. An engine that takes time may
+    /// have run the preparation without timing it, but not without executing it.
+    fn begin_measurement(&mut self) {}
     /// Hears every event, after it took effect (before, for `LaunchBegin`).
     fn hear(&mut self, event: &HostEvent) {
         let _ = event;

@@ -212,6 +212,10 @@ impl Engine for Monitored {
         self.engine.copies()
     }
 
+    fn begin_measurement(&mut self) {
+        self.engine.begin_measurement();
+    }
+
     fn hear(&mut self, event: &HostEvent) {
         if let HostEvent::Announce { launches } = event {
             self.monitor.expect_launches(*launches);

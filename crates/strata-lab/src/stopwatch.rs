@@ -100,6 +100,10 @@ impl Engine for Stopwatch {
         self.engine.copies()
     }
 
+    fn begin_measurement(&mut self) {
+        self.engine.begin_measurement();
+    }
+
     fn hear(&mut self, event: &HostEvent) {
         self.engine.hear(event);
     }

@@ -1,6 +1,7 @@
 //! The drivers, one file each.
 
 mod addvectors;
+mod alexnet;
 mod atax;
 mod babelstream;
 mod backprop;
@@ -24,6 +25,10 @@ mod stencil;
 mod streamtriad;
 mod transpose;
 mod vectoradd;
+mod vgg;
+mod squeezenet;
+mod resnet;
+mod inception;
 
 use crate::Workload;
 
@@ -52,4 +57,9 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     stencil::PROGRAM,
     gather::PROGRAM,
     chase::PROGRAM,
+    alexnet::PROGRAM,
+    vgg::PROGRAM,
+    squeezenet::PROGRAM,
+    resnet::PROGRAM,
+    inception::PROGRAM,
 ];

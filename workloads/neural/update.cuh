@@ -1,0 +1,23 @@
+// How weights learn.
+
+// Gradient descent with momentum and weight decay. As in Caffe the change replaces the gradient.
+extern "C" __global__ void momentum_update(
+    float *weights, float *diff, float *history, int total, float rate, float momentum, float decay) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= total) return;
+    const float weight = weights[i];
+    const float change = momentum * history[i] + rate * (diff[i] + decay * weight);
+    history[i] = change;
+    diff[i] = change;
+    weights[i] = weight - change;
+}
+
+// Adagrad: each weight's rate falls with the squares of its gradients so far.
+extern "C" __global__ void adagrad_update(float *weights, const float *diff, float *squares, int total, float rate) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= total) return;
+    const float gradient = diff[i];
+    const float sum = squares[i] + gradient * gradient;
+    squares[i] = sum;
+    weights[i] -= rate * gradient / sqrtf(sum);
+}
