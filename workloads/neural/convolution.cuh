@@ -1,8 +1,9 @@
 // Convolutions as products of matrices: the patch under each place of the kernel becomes a column.
 
 // Column (image, row, column of the result), row (channel, row, column of the kernel). One thread per channel and column.
-extern "C" __global__ void im2col(
-    const float *images, float *columns, int count, int channels, int height, int width, int kernel, int stride, int pad,
+template <int KERNEL>
+__device__ __forceinline__ void unfold(
+    const float *images, float *columns, int count, int channels, int height, int width, int stride, int pad,
     int out_height, int out_width) {
     const int pixels = out_height * out_width, total = count * pixels;
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -10,16 +11,32 @@ extern "C" __global__ void im2col(
     const int channel = i / total, column = i % total;
     const int image = column / pixels, pixel = column % pixels;
     const int top = pixel / out_width * stride - pad, left = pixel % out_width * stride - pad;
-    const float *plane = images + (image * channels + channel) * height * width;
-    float *place = columns + channel * kernel * kernel * total + column;
-    for (int y = top; y < top + kernel; y++) {
-        const bool inside = (unsigned)y < (unsigned)height;
-        for (int x = left; x < left + kernel; x++) {
-            *place = inside && (unsigned)x < (unsigned)width ? plane[y * width + x] : 0.0f;
+    const float *source = images + ((image * channels + channel) * height + top) * width + left;
+    float *place = columns + channel * KERNEL * KERNEL * total + column;
+#pragma unroll
+    for (int y = 0; y < KERNEL; y++) {
+        const bool inside = (unsigned)(top + y) < (unsigned)height;
+#pragma unroll
+        for (int x = 0; x < KERNEL; x++) {
+            float value = 0.0f;
+            if (inside && (unsigned)(left + x) < (unsigned)width) value = source[x];
+            *place = value;
             place += total;
         }
+        source += width;
     }
 }
+
+#define IM2COL(KERNEL)                                                                                                 \
+    extern "C" __global__ void im2col_##KERNEL(                                                                        \
+        const float *images, float *columns, int count, int channels, int height, int width, int stride, int pad,      \
+        int out_height, int out_width) {                                                                               \
+        unfold<KERNEL>(images, columns, count, channels, height, width, stride, pad, out_height, out_width);           \
+    }
+
+IM2COL(1)
+IM2COL(3)
+IM2COL(5)
 
 // The other way round: each pixel of an image receives the sum of all places that it was copied to.
 extern "C" __global__ void col2im(

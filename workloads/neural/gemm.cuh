@@ -1,5 +1,5 @@
-// Products of matrices, in tiles: 128 threads compute ROWS x 64 results, each thread ROWS/8 x 4 of them in registers,
-// from slices of 16 columns of A and 16 rows of B in shared memory.
+// Products of matrices, in tiles: 4 ROWS threads compute ROWS x 64 results, each thread 4 x 4 of them in registers, from
+// slices of 16 columns of A and 16 rows of B in shared memory.
 //
 // A matrix is given by its data, the distance of its rows, and how its columns are grouped: column c stands at
 // (c / group) * group_stride + c % group. So the batch of a convolution is one matrix (channels x pixels of all
@@ -10,16 +10,61 @@
 
 #define SLICE 16
 #define TILE_COLS 64
-#define GEMM_THREADS 128
-
-template <int WIDTH>
-struct Lane;
-template <> struct Lane<1> { typedef float Type; };
-template <> struct Lane<2> { typedef float2 Type; };
-template <> struct Lane<4> { typedef float4 Type; };
 
 __device__ __forceinline__ int column_offset(int column, int group, int group_stride) {
     return column / group * group_stride + column % group;
+}
+
+// Loads a slice of a matrix whose rows run along the sum: WIDTH rows from `first`, 16 columns from `from`; transposes it.
+template <int WIDTH, int THREADS>
+__device__ __forceinline__ void load_across(
+    float (*slice)[WIDTH + 4], const float *data, int row_stride, int group, int stride, int first, int limit, int from,
+    int end) {
+    const int across = threadIdx.x % SLICE, down = threadIdx.x / SLICE;
+    const bool inside = from + across < end;
+    const float *source = data + (inside ? column_offset(from + across, group, stride) : 0) + (first + down) * row_stride;
+    if (first + WIDTH <= limit && from + SLICE <= end) {
+#pragma unroll 8
+        for (int row = 0; row < WIDTH; row += THREADS / SLICE) {
+            slice[across][down + row] = *source;
+            source += THREADS / SLICE * row_stride;
+        }
+    } else {
+#pragma unroll 2
+        for (int row = down; row < WIDTH; row += THREADS / SLICE) {
+            slice[across][row] = inside && first + row < limit ? *source : 0.0f;
+            source += THREADS / SLICE * row_stride;
+        }
+    }
+}
+
+// Loads a slice of a matrix whose rows are the steps of the sum: 16 rows from `from`, WIDTH columns from `first`.
+template <int WIDTH, int THREADS>
+__device__ __forceinline__ void load_along(
+    float (*slice)[WIDTH + 4], const float *data, int row_stride, int group, int stride, int first, int limit, int from,
+    int end) {
+    const int WIDE = THREADS < WIDTH ? THREADS : WIDTH, DEEP = THREADS / WIDE;
+    const int down = threadIdx.x / WIDE;
+#pragma unroll
+    for (int pass = 0; pass < WIDTH; pass += WIDE) {
+        const int col = pass + threadIdx.x % WIDE;
+        const bool inside = first + col < limit;
+        const float *source =
+            data + (inside ? column_offset(first + col, group, stride) : 0) + (from + down) * row_stride;
+        if (first + WIDTH <= limit && from + SLICE <= end) {
+#pragma unroll 8
+            for (int row = 0; row < SLICE; row += DEEP) {
+                slice[down + row][col] = *source;
+                source += DEEP * row_stride;
+            }
+        } else {
+#pragma unroll 2
+            for (int row = down; row < SLICE; row += DEEP) {
+                slice[row][col] = inside && from + row < end ? *source : 0.0f;
+                source += DEEP * row_stride;
+            }
+        }
+    }
 }
 
 // C (m x n) = op(A) (m x k) * op(B) (k x n); op transposes where A_T or B_T is set.
@@ -27,100 +72,61 @@ template <int ROWS, bool A_T, bool B_T>
 __device__ __forceinline__ void product(
     const float *a, int a_row, int a_group, int a_stride, const float *b, int b_row, int b_group, int b_stride, float *c,
     int c_row, int c_group, int c_stride, int m, int n, int k, int split_length, int split_stride, int add) {
-    const int EACH = ROWS / 8;
+    const int THREADS = 4 * ROWS;
     __shared__ __align__(16) float a_slice[SLICE][ROWS + 4];
     __shared__ __align__(16) float b_slice[SLICE][TILE_COLS + 4];
-    const int thread = threadIdx.x;
     const int first_row = blockIdx.y * ROWS, first_col = blockIdx.x * TILE_COLS;
     const int begin = blockIdx.z * split_length;
     const int end = min(k, begin + split_length);
+    const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
 
-    float sums[EACH][4];
+    float sums[4][4];
 #pragma unroll
-    for (int i = 0; i < EACH; i++)
+    for (int i = 0; i < 4; i++)
 #pragma unroll
         for (int j = 0; j < 4; j++) sums[i][j] = 0.0f;
 
-    // What each thread loads: of A as stored with rows of k, elements (thread / 16 + 8 i, thread % 16) of the slice;
-    // of A transposed, elements (thread / ROWS + 128/ROWS i, thread % ROWS); of B likewise.
-    const int across = thread % SLICE, down = thread / SLICE;
-    const int a_col = thread % ROWS, a_down = thread / ROWS;
-    const int b_col = thread % TILE_COLS, b_down = thread / TILE_COLS;
-    const bool a_inside = first_row + a_col < m, b_inside = first_col + b_col < n;
-    const int a_fixed = A_T && a_inside ? column_offset(first_row + a_col, a_group, a_stride) : 0;
-    const int b_fixed = !B_T && b_inside ? column_offset(first_col + b_col, b_group, b_stride) : 0;
-
-    const int tx = thread % 16, ty = thread / 16;
     for (int from = begin; from < end; from += SLICE) {
-        const bool across_inside = from + across < end;
-        if (A_T) {
-            const float *source = a + a_fixed + (from + a_down) * a_row;
-#pragma unroll
-            for (int i = 0; i < ROWS / 8; i++) {
-                const int at = a_down + GEMM_THREADS / ROWS * i;
-                a_slice[at][a_col] = a_inside && from + at < end ? source[GEMM_THREADS / ROWS * i * a_row] : 0.0f;
-            }
-        } else {
-            const int column = across_inside ? column_offset(from + across, a_group, a_stride) : 0;
-            const float *source = a + column + (first_row + down) * a_row;
-#pragma unroll
-            for (int i = 0; i < ROWS / 8; i++) {
-                const int row = down + 8 * i;
-                a_slice[across][row] = across_inside && first_row + row < m ? source[8 * i * a_row] : 0.0f;
-            }
-        }
-        if (B_T) {
-            const int column = across_inside ? column_offset(from + across, b_group, b_stride) : 0;
-            const float *source = b + column + (first_col + down) * b_row;
-#pragma unroll
-            for (int i = 0; i < TILE_COLS / 8; i++) {
-                const int row = down + 8 * i;
-                b_slice[across][row] = across_inside && first_col + row < n ? source[8 * i * b_row] : 0.0f;
-            }
-        } else {
-            const float *source = b + b_fixed + (from + b_down) * b_row;
-#pragma unroll
-            for (int i = 0; i < TILE_COLS / 8; i++) {
-                const int at = b_down + 2 * i;
-                b_slice[at][b_col] = b_inside && from + at < end ? source[2 * i * b_row] : 0.0f;
-            }
-        }
+        if (A_T)
+            load_along<ROWS, THREADS>(a_slice, a, a_row, a_group, a_stride, first_row, m, from, end);
+        else
+            load_across<ROWS, THREADS>(a_slice, a, a_row, a_group, a_stride, first_row, m, from, end);
+        if (B_T)
+            load_across<TILE_COLS, THREADS>(b_slice, b, b_row, b_group, b_stride, first_col, n, from, end);
+        else
+            load_along<TILE_COLS, THREADS>(b_slice, b, b_row, b_group, b_stride, first_col, n, from, end);
         __syncthreads();
         const int steps = min(SLICE, end - from);
         for (int step = 0; step < steps; step += 4) {
 #pragma unroll
             for (int s = 0; s < 4; s++) {
-                union {
-                    typename Lane<EACH>::Type lanes;
-                    float values[EACH];
-                } left;
-                left.lanes = *(const typename Lane<EACH>::Type *)&a_slice[step + s][ty * EACH];
+                const float4 left = *(const float4 *)&a_slice[step + s][ty * 4];
                 const float4 right = *(const float4 *)&b_slice[step + s][tx * 4];
+                const float lefts[4] = {left.x, left.y, left.z, left.w};
 #pragma unroll
-                for (int i = 0; i < EACH; i++) {
-                    sums[i][0] += left.values[i] * right.x;
-                    sums[i][1] += left.values[i] * right.y;
-                    sums[i][2] += left.values[i] * right.z;
-                    sums[i][3] += left.values[i] * right.w;
+                for (int i = 0; i < 4; i++) {
+                    sums[i][0] += lefts[i] * right.x;
+                    sums[i][1] += lefts[i] * right.y;
+                    sums[i][2] += lefts[i] * right.z;
+                    sums[i][3] += lefts[i] * right.w;
                 }
             }
         }
         __syncthreads();
     }
 
-    c += blockIdx.z * split_stride;
+    c += blockIdx.z * split_stride + (first_row + ty * 4) * c_row;
+    const int rows = min(4, m - first_row - ty * 4);
 #pragma unroll
     for (int j = 0; j < 4; j++) {
         const int col = first_col + tx * 4 + j;
         if (col >= n) break;
-        const int offset = column_offset(col, c_group, c_stride);
+        float *place = c + column_offset(col, c_group, c_stride);
 #pragma unroll
-        for (int i = 0; i < EACH; i++) {
-            const int row = first_row + ty * EACH + i;
-            if (row < m) {
-                float *place = c + offset + row * c_row;
-                *place = add ? *place + sums[i][j] : sums[i][j];
-            }
+        for (int i = 0; i < 4; i++) {
+            if (i >= rows) break;
+            *place = add ? *place + sums[i][j] : sums[i][j];
+            place += c_row;
         }
     }
 }

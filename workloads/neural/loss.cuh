@@ -1,19 +1,12 @@
-// Softmax and cross entropy, one block of 128 threads per row.
+// Softmax and cross entropy, one block per row.
 
 extern "C" __global__ void softmax_loss(
     const float *scores, const int *labels, float *probabilities, float *losses, int classes) {
-    __shared__ float shared[128];
     const float *row = scores + blockIdx.x * classes;
     float *result = probabilities + blockIdx.x * classes;
     float largest = row[0];
     for (int i = threadIdx.x; i < classes; i += blockDim.x) largest = fmaxf(largest, row[i]);
-    shared[threadIdx.x] = largest;
-    __syncthreads();
-    for (int half = blockDim.x / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) shared[threadIdx.x] = fmaxf(shared[threadIdx.x], shared[threadIdx.x + half]);
-        __syncthreads();
-    }
-    largest = shared[0];
+    largest = block_max(largest);
     float sum = 0.0f;
     for (int i = threadIdx.x; i < classes; i += blockDim.x) {
         const float value = expf(row[i] - largest);

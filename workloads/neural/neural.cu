@@ -2,6 +2,7 @@
 //
 // Backward kernels take `add`: 0 to store a gradient, 1 to add to the one that another consumer of the same tensor left.
 
+#include "reduction.cuh"
 #include "gemm.cuh"
 #include "convolution.cuh"
 #include "pooling.cuh"

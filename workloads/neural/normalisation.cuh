@@ -1,20 +1,4 @@
-// Normalisation over the batch (one block of 256 threads per channel where sums are formed) and over neighbouring channels.
-
-#define SUM_THREADS 256
-
-// The sum of one value per thread, in all threads.
-__device__ __forceinline__ float block_sum(float value) {
-    __shared__ float shared[SUM_THREADS];
-    shared[threadIdx.x] = value;
-    __syncthreads();
-    for (int half = blockDim.x / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
-        __syncthreads();
-    }
-    const float sum = shared[0];
-    __syncthreads();
-    return sum;
-}
+// Normalisation over the batch (one block per channel where sums are formed) and over neighbouring channels.
 
 // Mean of each channel and the inverse of its standard deviation.
 extern "C" __global__ void batch_statistics(

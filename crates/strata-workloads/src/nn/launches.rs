@@ -4,17 +4,17 @@ use crate::gpu::{Gpu, blocks};
 use strata_core::{Addr, Dim3};
 use strata_host::{Arg, HostError};
 
-/// Threads per block of kernels that treat each element by itself, and of those that sum over a channel.
+/// Threads per block of kernels that treat each element by itself.
 const THREADS: usize = 256;
-/// Threads per row of the softmax kernel.
-const ROW_THREADS: u32 = 128;
+/// Values per thread that make a block worth its size, where a block reduces many values to one.
+const EACH: usize = 8;
 
-/// Tiles of a product: columns, the length of the slices that pass through shared memory, threads.
+/// Tiles of a product: columns, the length of the slices that pass through shared memory, threads per row.
 const TILE_COLS: usize = 64;
 const SLICE: usize = 16;
-const PRODUCT_THREADS: u32 = 128;
-/// Rows of a tile, and what one of them costs relative to the others (measured: instructions per multiplication).
-const TILE_ROWS: [(usize, f64); 3] = [(32, 1.0), (16, 1.3), (8, 1.9)];
+const ROW_THREADS: usize = 4;
+/// Rows of a tile, and what one of them costs relative to the others: fewer rows share what is loaded.
+const TILE_ROWS: [(usize, f64); 3] = [(32, 1.0), (16, 1.1), (8, 1.3)];
 /// A product is split until it has so many blocks (a GPU of the papers' time has 80 multiprocessors), as long as parts keep
 /// this length and all parts together this size.
 const WANTED_BLOCKS: usize = 80;
@@ -107,16 +107,10 @@ impl Launches {
         self.list.push(Launch { kernel, grid, block: THREADS as u32, args: args.to_vec() });
     }
 
-    /// One block per channel.
-    pub(crate) fn channels(&mut self, kernel: &'static str, channels: usize, args: &[Arg]) {
-        let grid = blocks(channels, 1).into();
-        self.list.push(Launch { kernel, grid, block: THREADS as u32, args: args.to_vec() });
-    }
-
-    /// One block per row.
-    pub(crate) fn rows(&mut self, kernel: &'static str, rows: usize, args: &[Arg]) {
-        let grid = blocks(rows, 1).into();
-        self.list.push(Launch { kernel, grid, block: ROW_THREADS, args: args.to_vec() });
+    /// One block for each of `groups` groups of `values` values.
+    pub(crate) fn groups(&mut self, kernel: &'static str, groups: usize, values: usize, args: &[Arg]) {
+        let block = (values / EACH).next_multiple_of(32).clamp(32, THREADS) as u32;
+        self.list.push(Launch { kernel, grid: blocks(groups, 1).into(), block, args: args.to_vec() });
     }
 
     /// C (m x n) = A (m x k) · B (k x n), or C + A·B if `add` is set.
@@ -148,7 +142,7 @@ impl Launches {
         let mut args = [a.args(), b.args(), target.args()].concat();
         args.extend([m, n, k, length, m * n, usize::from(target_add)].map(int));
         let grid = Dim3 { x: blocks(n, TILE_COLS), y: blocks(m, rows), z: blocks(splits, 1) };
-        self.list.push(Launch { kernel, grid, block: PRODUCT_THREADS, args });
+        self.list.push(Launch { kernel, grid, block: (ROW_THREADS * rows) as u32, args });
         if splits > 1 {
             self.partials_len = self.partials_len.max(splits * m * n);
             let mut args = vec![self.partials.into(), int(splits)];

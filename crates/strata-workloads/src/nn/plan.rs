@@ -116,7 +116,7 @@ impl<'a> Plan<'a> {
                 let mut args = vec![x.into(), mean.into(), inverse.into()];
                 args.extend([self.batch, to.channels, to.pixels()].map(int));
                 args.push(BATCH_NORM_EPSILON.into());
-                self.launches.channels("batch_statistics", to.channels, &args);
+                self.launches.groups("batch_statistics", to.channels, self.batch * to.pixels(), &args);
                 let args = [x, mean, inverse, gain, shift, y].map(Arg::from);
                 self.each_of("batch_norm_forward", total, &args, &[total, to.channels, to.pixels()]);
             }
@@ -143,7 +143,7 @@ impl<'a> Plan<'a> {
         let Tensors { labels, probabilities, losses, .. } = *self.tensors;
         let mut args = [self.data(scores), labels, probabilities, losses].map(Arg::from).to_vec();
         args.push(int(classes));
-        self.launches.rows("softmax_loss", self.batch, &args);
+        self.launches.groups("softmax_loss", self.batch, classes, &args);
         let mut args = [probabilities, labels, self.diff(scores)].map(Arg::from).to_vec();
         args.extend([int(classes), int(total), (1.0 / self.batch as f32).into()]);
         self.launches.each("softmax_backward", total, &args);
@@ -205,7 +205,7 @@ impl<'a> Plan<'a> {
                 let sizes = [self.batch, to.channels, to.pixels()].map(int);
                 let mut args = [x, mean, inverse, dy, gain.diff, shift.diff].map(Arg::from).to_vec();
                 args.extend(sizes.clone());
-                self.launches.channels("batch_norm_sums", to.channels, &args);
+                self.launches.groups("batch_norm_sums", to.channels, self.batch * to.pixels(), &args);
                 let places = [x, mean, inverse, gain.data, gain.diff, shift.diff, dy, dx];
                 let mut args = places.map(Arg::from).to_vec();
                 args.extend(sizes);
@@ -256,8 +256,9 @@ impl<'a> Plan<'a> {
             } else {
                 let target = Matrix::plain(self.tensors.columns, width);
                 self.launches.product(Form::Left, [data, dy, target], [taps, width, to.channels], false);
-                let mut sizes = self.unfold_sizes(count, from, window, to).to_vec();
-                sizes.push(add);
+                let Window { kernel, stride, pad } = window;
+                let planes = [count, from.channels, from.height, from.width];
+                let sizes = [&planes[..], &[kernel, stride, pad, to.height, to.width, add]].concat();
                 let args = [self.tensors.columns.into(), dx.into()];
                 self.each_of("col2im", count * from.len(), &args, &sizes);
             }
@@ -280,13 +281,15 @@ impl<'a> Plan<'a> {
         let width = count * to.pixels();
         self.columns_len = self.columns_len.max(from.channels * window.kernel * window.kernel * width);
         let args = [images.into(), self.tensors.columns.into()];
-        self.each_of("im2col", from.channels * width, &args, &self.unfold_sizes(count, from, window, to));
+        let kernel = match window.kernel {
+            1 => "im2col_1",
+            3 => "im2col_3",
+            _ => "im2col_5",
+        };
+        let Window { stride, pad, .. } = window;
+        let sizes = [count, from.channels, from.height, from.width, stride, pad, to.height, to.width];
+        self.each_of(kernel, from.channels * width, &args, &sizes);
         Matrix::plain(self.tensors.columns, width)
-    }
-
-    fn unfold_sizes(&self, count: usize, from: Shape, window: Window, to: Shape) -> [usize; 9] {
-        let Window { kernel, stride, pad } = window;
-        [count, from.channels, from.height, from.width, kernel, stride, pad, to.height, to.width]
     }
 
     fn pool_sizes(&self, from: Shape, window: Window, to: Shape) -> [usize; 8] {
@@ -303,7 +306,7 @@ impl<'a> Plan<'a> {
     fn bias_backward(&mut self, dy: Addr, bias: Addr, shape: Shape) {
         let mut args = vec![dy.into(), bias.into()];
         args.extend([self.batch, shape.channels, shape.pixels()].map(int));
-        self.launches.channels("bias_backward", shape.channels, &args);
+        self.launches.groups("bias_backward", shape.channels, self.batch * shape.pixels(), &args);
     }
 
     /// One thread per element; arguments, then sizes.
