@@ -15,6 +15,9 @@ __device__ __forceinline__ int column_offset(int column, int group, int group_st
     return column / group * group_stride + column % group;
 }
 
+// How much of `width` places is needed to have `left` of them, in whole groups of 4 as threads use them.
+__device__ __forceinline__ int needed(int width, int left) { return min(width, (left + 3) & ~3); }
+
 // Loads a slice of a matrix whose rows run along the sum: WIDTH rows from `first`, 16 columns from `from`; transposes it.
 template <int WIDTH, int THREADS>
 __device__ __forceinline__ void load_across(
@@ -29,9 +32,10 @@ __device__ __forceinline__ void load_across(
             slice[across][down + row] = *source;
             source += THREADS / SLICE * row_stride;
         }
-    } else {
+    } else if (across < needed(SLICE, end - from)) {
+        const int rows = needed(WIDTH, limit - first);
 #pragma unroll 2
-        for (int row = down; row < WIDTH; row += THREADS / SLICE) {
+        for (int row = down; row < rows; row += THREADS / SLICE) {
             slice[across][row] = inside && first + row < limit ? *source : 0.0f;
             source += THREADS / SLICE * row_stride;
         }
@@ -57,9 +61,10 @@ __device__ __forceinline__ void load_along(
                 slice[down + row][col] = *source;
                 source += DEEP * row_stride;
             }
-        } else {
+        } else if (col < needed(WIDTH, limit - first)) {
+            const int rows = needed(SLICE, end - from);
 #pragma unroll 2
-            for (int row = down; row < SLICE; row += DEEP) {
+            for (int row = down; row < rows; row += DEEP) {
                 slice[row][col] = inside && from + row < end ? *source : 0.0f;
                 source += DEEP * row_stride;
             }
@@ -80,6 +85,8 @@ __device__ __forceinline__ void product(
     const int end = min(k, begin + split_length);
     const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
 
+    const bool busy = first_row + ty * 4 < m && first_col + tx * 4 < n;
+
     float sums[4][4];
 #pragma unroll
     for (int i = 0; i < 4; i++)
@@ -96,7 +103,7 @@ __device__ __forceinline__ void product(
         else
             load_along<TILE_COLS, THREADS>(b_slice, b, b_row, b_group, b_stride, first_col, n, from, end);
         __syncthreads();
-        const int steps = min(SLICE, end - from);
+        const int steps = busy ? min(SLICE, end - from) : 0;
         for (int step = 0; step < steps; step += 4) {
 #pragma unroll
             for (int s = 0; s < 4; s++) {
@@ -115,6 +122,7 @@ __device__ __forceinline__ void product(
         __syncthreads();
     }
 
+    if (!busy) return;
     c += blockIdx.z * split_stride + (first_row + ty * 4) * c_row;
     const int rows = min(4, m - first_row - ty * 4);
 #pragma unroll

@@ -42,17 +42,17 @@ extern "C" __global__ void lstm_forward(
 }
 
 // From the gradient of a step's outputs and what the later step passes back through its cells (cell_diff, in place) to
-// the gradient of the sums that reach the gates.
+// the gradient of the sums that reach the gates. Behind the last step there is nothing.
 extern "C" __global__ void lstm_backward(
     const float *gates, const float *old_cells, const float *cells, const float *output_diff, float *cell_diff,
-    float *gate_diff, int units, int total) {
+    float *gate_diff, int units, int total, int last) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= total) return;
     const int place = i / units * 4 * units + i % units;
     const float input = gates[place], candidate = gates[place + units];
     const float forget = gates[place + 2 * units], output = gates[place + 3 * units];
     const float squashed = hyperbolic_tangent(cells[i]);
-    const float diff = cell_diff[i] + output_diff[i] * output * (1.0f - squashed * squashed);
+    const float diff = (last ? 0.0f : cell_diff[i]) + output_diff[i] * output * (1.0f - squashed * squashed);
     gate_diff[place] = diff * candidate * input * (1.0f - input);
     gate_diff[place + units] = diff * input * (1.0f - candidate * candidate);
     gate_diff[place + 2 * units] = diff * old_cells[i] * forget * (1.0f - forget);

@@ -8,19 +8,15 @@ use crate::field::smooth;
 use crate::rng::Rng;
 
 /// Kinds of things.
-pub(crate) const CLASSES: usize = 8;
+pub(crate) const CLASSES: usize = 4;
 /// Blue, green, red: the means of `ImageNet` that Caffe's networks subtract.
 const MEANS: [f32; 3] = [104.0, 117.0, 123.0];
 /// The colour of each class, in levels around the mean.
 const COLOURS: [[f32; 3]; CLASSES] = [
     [-60.0, -50.0, 90.0],
-    [80.0, -30.0, -60.0],
-    [-50.0, 70.0, -40.0],
-    [-80.0, 60.0, 80.0],
-    [70.0, -60.0, 70.0],
-    [75.0, 60.0, -70.0],
-    [85.0, 85.0, 85.0],
-    [-85.0, -85.0, -85.0],
+    [90.0, -30.0, -60.0],
+    [-60.0, 80.0, -50.0],
+    [80.0, 75.0, 85.0],
 ];
 
 /// An endless album.
@@ -60,7 +56,7 @@ impl Album {
         let light = self.octaves(55.0);
         let tints = [self.octaves(18.0), self.octaves(18.0), self.octaves(18.0)];
         let random = &mut self.random;
-        let radius = side as f32 * random.between(0.22, 0.4);
+        let radius = side as f32 * random.between(0.3, 0.5);
         let (x, y) = (side as f32 * random.between(0.35, 0.65), side as f32 * random.between(0.35, 0.65));
         let brightness = random.between(0.7, 1.15);
         let period = 2 + side / 12;
@@ -69,13 +65,13 @@ impl Album {
             for place in 0..side * side {
                 let (row, col) = (place / side, place % side);
                 let (dx, dy) = ((col as f32 - x).abs() / radius, (row as f32 - y).abs() / radius);
-                let covered = match class % 4 {
+                let covered = match class {
                     0 => dx * dx + dy * dy < 1.0,
                     1 => dx.max(dy) < 0.85,
                     2 => dx + dy < 1.2,
                     _ => (0.3..1.1).contains(&(dx * dx + dy * dy)),
                 };
-                let striped = class >= 4 && (row + col) / period % 2 == 0;
+                let striped = class % 2 == 1 && (row + col) / period % 2 == 0;
                 let thing = COLOURS[class][channel] * if striped { 0.4 } else { 1.0 };
                 let shade = if covered { brightness * thing + 0.3 * light[place] } else { light[place] + tint[place] };
                 let level = (MEANS[channel] + shade + 1.5 * random.bell()).round().clamp(0.0, 255.0);

@@ -107,6 +107,11 @@ impl Launches {
         self.list.push(Launch { kernel, grid, block: THREADS as u32, args: args.to_vec() });
     }
 
+    /// Updates `weights` weights, four in each thread.
+    pub(crate) fn update(&mut self, kernel: &'static str, weights: usize, args: &[Arg]) {
+        self.each(kernel, weights.div_ceil(4), args);
+    }
+
     /// One block for each of `groups` groups of `values` values.
     pub(crate) fn groups(&mut self, kernel: &'static str, groups: usize, values: usize, args: &[Arg]) {
         let block = (values / EACH).next_multiple_of(32).clamp(32, THREADS) as u32;

@@ -105,6 +105,19 @@ pub(crate) const BATCH_NORM_EPSILON: f32 = 1e-5;
 /// weights smaller by this factor, and these learn slower by its square: the same as dividing the pixels by it.
 const PIXEL_SPREAD: f32 = 50.0;
 
+/// The last layer's weights begin smaller, so that no class is favoured before anything is learnt.
+const LAST_SPREAD: f32 = 10.0;
+
+/// Where a layer with weights stands in its network.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// On pixels that nobody normalises.
+    First,
+    Within,
+    /// Its results are the scores.
+    Last,
+}
+
 /// A network with one input, which ends in scores for each class.
 pub(crate) struct Network {
     pub(crate) blobs: Vec<BlobInfo>,
@@ -149,8 +162,12 @@ impl Network {
     }
 
     /// Weights spread so that signals keep their size through ReLU (He et al., 2015).
-    fn weights(&mut self, name: &str, outputs: usize, fan_in: usize, first: bool) -> usize {
-        let (spread, rate) = if first { (PIXEL_SPREAD, PIXEL_SPREAD.powi(-2)) } else { (1.0, 1.0) };
+    fn weights(&mut self, name: &str, outputs: usize, fan_in: usize, place: Place) -> usize {
+        let (spread, rate) = match place {
+            Place::First => (PIXEL_SPREAD, PIXEL_SPREAD.powi(-2)),
+            Place::Within => (1.0, 1.0),
+            Place::Last => (LAST_SPREAD, 1.0),
+        };
         let deviation = (2.0 / fan_in as f32).sqrt() / spread;
         self.param(format!("{name}.weights"), outputs * fan_in, (0.0, deviation), rate, 1.0)
     }
@@ -158,7 +175,8 @@ impl Network {
     fn add_conv(&mut self, name: &str, input: Blob, channels: usize, window: Window, bias: bool) -> Blob {
         let from = self.shape(input);
         let fan_in = from.channels * window.kernel * window.kernel;
-        let weights = self.weights(name, channels, fan_in, bias && input == Self::INPUT);
+        let place = if bias && input == Self::INPUT { Place::First } else { Place::Within };
+        let weights = self.weights(name, channels, fan_in, place);
         // Biases learn twice as fast and do not decay, as in the published networks.
         let bias = bias.then(|| self.param(format!("{name}.bias"), channels, (0.0, 0.0), 2.0, 0.0));
         let shape = Shape { channels, height: window.places(from.height), width: window.places(from.width) };
@@ -186,13 +204,23 @@ impl Network {
         self.relu(output)
     }
 
-    /// A layer where every output sees every input.
-    pub(crate) fn dense(&mut self, name: &str, input: Blob, outputs: usize) -> Blob {
+    fn add_dense(&mut self, name: &str, input: Blob, outputs: usize, place: Place) -> Blob {
         let fan_in = self.shape(input).len();
-        let weights = self.weights(name, outputs, fan_in, false);
+        let weights = self.weights(name, outputs, fan_in, place);
         let bias = self.param(format!("{name}.bias"), outputs, (0.0, 0.0), 2.0, 0.0);
         let shape = Shape { channels: outputs, height: 1, width: 1 };
         self.layer(name, Op::Dense { weights, bias }, &[input], shape)
+    }
+
+    /// A layer where every output sees every input, then ReLU.
+    pub(crate) fn dense_relu(&mut self, name: &str, input: Blob, outputs: usize) -> Blob {
+        let output = self.add_dense(name, input, outputs, Place::Within);
+        self.relu(output)
+    }
+
+    /// The scores of `classes` classes, each of which sees every input.
+    pub(crate) fn classifier(&mut self, name: &str, input: Blob, classes: usize) -> Blob {
+        self.add_dense(name, input, classes, Place::Last)
     }
 
     fn in_place(&mut self, op: Op, blob: Blob) -> Blob {

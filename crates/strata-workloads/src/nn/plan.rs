@@ -44,7 +44,7 @@ impl<'a> Plan<'a> {
         for (param, place) in network.params.iter().zip(&tensors.params) {
             let mut args: Vec<Arg> = vec![place.data.into(), place.diff.into(), place.history.into(), int(param.len)];
             args.extend([solver.rate * param.rate, solver.momentum, solver.decay * param.decay].map(Arg::from));
-            plan.launches.each("momentum_update", param.len, &args);
+            plan.launches.update("momentum_update", param.len, &args);
         }
         plan
     }

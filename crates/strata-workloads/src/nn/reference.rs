@@ -247,10 +247,9 @@ mod tests {
             let x = network.lrn("norm1", x);
             let x = network.max_pool("pool1", x, window(3, 2, 0));
             let x = network.conv_relu("conv2", x, 5, window(3, 2, 1));
-            let x = network.dense("fc", x, 8);
-            let x = network.relu(x);
+            let x = network.dense_relu("fc", x, 8);
             let x = network.dropout(x);
-            network.dense("scores", x, 3);
+            network.classifier("scores", x, 3);
         });
     }
 
@@ -271,7 +270,7 @@ mod tests {
     #[test]
     fn an_update_is_caffes() {
         let (mut network, data) = Network::new(1);
-        network.dense("fc", data, 1);
+        network.classifier("fc", data, 1);
         let solver = Solver { rate: 0.5, momentum: 0.5, decay: 0.25 };
         let mut params = vec![vec![4.0, 0.0, 0.0], vec![4.0]];
         let mut histories = vec![vec![2.0, 0.0, 0.0], vec![2.0]];

@@ -47,12 +47,10 @@ fn network(schedule: &Schedule) -> Network {
     let x = net.conv_relu("conv4", x, 24 * width, window(3, 1, 1));
     let x = net.conv_relu("conv5", x, 16 * width, window(3, 1, 1));
     let x = net.max_pool("pool5", x, window(3, 2, 0));
-    let x = net.dense("fc6", x, 192 * width);
-    let x = net.relu(x);
+    let x = net.dense_relu("fc6", x, 128 * width);
     let x = net.dropout(x);
-    let x = net.dense("fc7", x, 192 * width);
-    let x = net.relu(x);
+    let x = net.dense_relu("fc7", x, 128 * width);
     let x = net.dropout(x);
-    net.dense("fc8", x, CLASSES);
+    net.classifier("fc8", x, CLASSES);
     net
 }

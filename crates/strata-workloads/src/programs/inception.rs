@@ -74,6 +74,6 @@ fn network(schedule: &Schedule) -> Network {
     let x = mixed(&mut net, "inception_4a", x, 16 * width);
     let x = mixed(&mut net, "inception_4b", x, 16 * width);
     let x = net.global_mean("pool5", x);
-    net.dense("loss/classifier", x, CLASSES);
+    net.classifier("loss/classifier", x, CLASSES);
     net
 }

@@ -11,6 +11,7 @@ mod chase;
 mod conv2d;
 mod gather;
 mod hotspot;
+mod lstm;
 mod matmul;
 mod matmul_naive;
 mod matmul_tiled;
@@ -62,4 +63,5 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     squeezenet::PROGRAM,
     resnet::PROGRAM,
     inception::PROGRAM,
+    lstm::PROGRAM,
 ];

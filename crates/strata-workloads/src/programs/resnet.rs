@@ -65,6 +65,6 @@ fn network(schedule: &Schedule) -> Network {
         channels *= 2;
     }
     let x = net.global_mean("pool5", x);
-    net.dense("fc1000", x, CLASSES);
+    net.classifier("fc1000", x, CLASSES);
     net
 }

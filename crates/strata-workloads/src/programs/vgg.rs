@@ -36,22 +36,23 @@ fn run(schedule: &Schedule, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, Hos
 }
 
 /// Convolutions and channels of each stack.
-const STACKS: [(usize, usize); 4] = [(2, 8), (2, 16), (3, 24), (3, 32)];
+const STACKS: [(usize, usize); 4] = [(2, 16), (2, 24), (3, 32), (3, 48)];
+/// The same of a network of width 1, which is to be trained in a second.
+const THIN_STACKS: [(usize, usize); 4] = [(1, 8), (1, 16), (2, 16), (2, 24)];
 
 fn network(schedule: &Schedule) -> Network {
-    let width = schedule.width;
+    let stacks = if schedule.width == 1 { THIN_STACKS } else { STACKS };
     let (mut net, mut x) = Network::new(schedule.side);
-    for (stack, (count, channels)) in (1..).zip(STACKS) {
+    for (stack, (count, channels)) in (1..).zip(stacks) {
         for conv in 1..=count {
-            x = net.conv_relu(&format!("conv{stack}_{conv}"), x, channels * width, window(3, 1, 1));
+            x = net.conv_relu(&format!("conv{stack}_{conv}"), x, channels, window(3, 1, 1));
         }
         x = net.max_pool(&format!("pool{stack}"), x, window(2, 2, 0));
     }
     for layer in ["fc6", "fc7"] {
-        x = net.dense(layer, x, 192 * width);
-        x = net.relu(x);
+        x = net.dense_relu(layer, x, 128 * schedule.width);
         x = net.dropout(x);
     }
-    net.dense("fc8", x, CLASSES);
+    net.classifier("fc8", x, CLASSES);
     net
 }
