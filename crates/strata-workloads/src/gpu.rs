@@ -131,6 +131,16 @@ impl<'d> Gpu<'d> {
         self.device.launch(self.module, kernel, grid, block, 0, args)
     }
 
+    /// Says that what follows prepares what is measured.
+    pub(crate) fn begin_preparation(&mut self) {
+        self.device.begin_preparation();
+    }
+
+    /// Says that what was done so far was preparation.
+    pub(crate) fn begin_measurement(&mut self) {
+        self.device.begin_measurement();
+    }
+
     /// Waits for the device, as the program's host code does before it reads results.
     pub(crate) fn synchronize(&mut self) {
         self.device.synchronize();

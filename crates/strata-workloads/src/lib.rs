@@ -32,6 +32,7 @@ mod linear;
 mod math;
 pub mod micro;
 mod module;
+mod nn;
 mod npb;
 mod program;
 mod programs;

@@ -1,6 +1,7 @@
 //! The drivers, one file each.
 
 mod addvectors;
+mod alexnet;
 mod atax;
 mod babelstream;
 mod backprop;
@@ -9,8 +10,6 @@ mod bicg;
 mod bt;
 mod cg;
 mod chase;
-mod chase;
-mod conv2d;
 mod conv2d;
 mod csp;
 mod ep;
@@ -18,6 +17,8 @@ mod gather;
 mod hotspot;
 mod hpgmg;
 mod ilbdc;
+mod inception;
+mod lstm;
 mod lulesh;
 mod matmul;
 mod matmul_naive;
@@ -29,14 +30,17 @@ mod pagerank;
 mod palm;
 mod pathfinder;
 mod reduction;
+mod resnet;
 mod saxpy;
 mod seismic;
 mod sp;
+mod squeezenet;
 mod srad;
 mod stencil;
 mod streamtriad;
 mod transpose;
 mod vectoradd;
+mod vgg;
 
 use crate::Workload;
 
@@ -75,4 +79,10 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     sp::PROGRAM,
     csp::PROGRAM,
     bt::PROGRAM,
+    alexnet::PROGRAM,
+    vgg::PROGRAM,
+    squeezenet::PROGRAM,
+    resnet::PROGRAM,
+    inception::PROGRAM,
+    lstm::PROGRAM,
 ];

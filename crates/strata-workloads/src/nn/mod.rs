@@ -1,0 +1,33 @@
+//! Training of neural networks: what the programs of the deep-learning suite share.
+//!
+//! A convolutional network is a list of layers ([`network`]); from it come its tensors in device memory ([`tensors`]), the
+//! launches of a step ([`plan`], [`launches`]) and a reference on the CPU ([`reference`](mod@reference)). [`train`] puts
+//! these together. The recurrent network is a list of parameters and two passes ([`recurrent`]), with its own reference;
+//! [`read_text`] trains it.
+
+mod images;
+mod language;
+mod launches;
+mod network;
+mod plan;
+mod read_text;
+mod recurrent;
+mod recurrent_reference;
+mod reference;
+mod reference_layers;
+mod softmax;
+mod tensors;
+mod train;
+
+use crate::Module;
+use crate::module::module;
+
+pub(crate) use images::CLASSES;
+pub(crate) use network::{Blob, Network, window};
+pub(crate) use plan::Solver;
+pub(crate) use read_text::{Reading, read_text};
+pub(crate) use recurrent::Sizes;
+pub(crate) use train::{Schedule, Shapes, train};
+
+/// The kernels of all of them.
+pub(crate) static NEURAL: [Module; 1] = [module!("neural")];

@@ -1,0 +1,164 @@
+//! Training a convolutional network: some steps with few images, then one measured step with all that fit.
+
+use super::images::Album;
+use super::network::Network;
+use super::plan::{Plan, Solver};
+use super::reference;
+use super::tensors::{HostArrays, Tensors};
+use crate::check::{Tolerance, close, close_doubles};
+use crate::gpu::{Array, Gpu};
+use crate::linear::widen;
+use crate::{Outcome, Size};
+use strata_host::HostError;
+
+/// How long and with how many images a network is trained.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Schedule {
+    /// Steps before the measured one.
+    pub(crate) warm_up: usize,
+    /// Images per step, before and when measured.
+    pub(crate) warm_up_batch: usize,
+    pub(crate) batch: usize,
+    /// The side of an image in pixels, and a factor of the network's channels.
+    pub(crate) side: usize,
+    pub(crate) width: usize,
+}
+
+/// The size and schedule that a program's table of shapes holds.
+pub(crate) type Shapes<const N: usize> = [(Size, Schedule); N];
+
+/// Scores of the measured step are sums of some thousand products through at most twenty layers of single precision, with
+/// errors of about 2^-24 each, relative to values of about 1.
+const SCORES: Tolerance = Tolerance { limit: 2e-3, scale: 1.0 };
+/// Changes of weights, each relative to the largest of its tensor: besides rounding, a value within rounding of zero may
+/// pass ReLU here and not there, and a maximum of near equals may be found elsewhere; each moves one image's share of
+/// one pixel.
+const CHANGES: Tolerance = Tolerance { limit: 1e-2, scale: 1.0 };
+/// Steps whose mean loss is compared: the first ones and the last ones. Short warm-ups (tiny) are not judged.
+const JUDGED_STEPS: usize = 20;
+/// To what part the loss must fall.
+const FALLEN_TO: f64 = 0.75;
+
+/// Trains the network, measures a step, and compares it with the reference.
+pub(crate) fn train(
+    network: fn(&Schedule) -> Network,
+    schedule: &Schedule,
+    solver: Solver,
+    seed: u64,
+    gpu: &mut Gpu<'_>,
+) -> Result<Outcome, HostError> {
+    // TUNE
+    let mut schedule = *schedule;
+    let mut solver = solver;
+    if let Ok(t) = std::env::var("DL_TUNE") {
+        let v: Vec<f32> = t.split(',').map(|x| x.parse().unwrap()).collect();
+        schedule = Schedule {
+            warm_up: v[0] as usize,
+            warm_up_batch: v[1] as usize,
+            batch: v[2] as usize,
+            side: v[3] as usize,
+            width: v[4] as usize,
+        };
+        if v.len() > 5 {
+            solver.rate = v[5];
+        }
+    }
+    let schedule = &schedule;
+    // END TUNE
+    let network = &network(schedule);
+    if std::env::var("DL_TUNE").is_ok() {
+        let a: usize = network.blobs.iter().map(|b| b.shape.len()).sum::<usize>() * 2 * 4;
+        let p: usize = network.params.iter().map(|p| p.len).sum::<usize>() * 12;
+        eprintln!(
+            "FOOT {} B/image x {} = {:.1} MB + params {:.2} MB",
+            a,
+            schedule.batch,
+            (a * schedule.batch) as f64 / 1e6,
+            p as f64 / 1e6
+        );
+    }
+    let nowhere = Tensors::nowhere(network);
+    let plans = [schedule.warm_up_batch, schedule.batch].map(|batch| Plan::new(network, &nowhere, batch, solver));
+    let most = |f: &dyn Fn(&Plan<'_>) -> usize| plans.iter().map(f).max().unwrap_or(0);
+    let scratch = (most(&|plan| plan.columns_len), most(&|plan| plan.launches.partials_len()));
+    let images = schedule.batch.max(schedule.warm_up_batch);
+    let (tensors, arrays) = Tensors::allocate(network, images, scratch, seed, gpu)?;
+    let warm_up = Plan::new(network, &tensors, schedule.warm_up_batch, solver);
+    let measured = Plan::new(network, &tensors, schedule.batch, solver);
+    gpu.announce(schedule.warm_up * warm_up.launches.len() + measured.launches.len());
+
+    gpu.begin_preparation();
+    let mut album = Album::new(seed, schedule.side);
+    let mut losses = Vec::with_capacity(schedule.warm_up);
+    for step in 0..schedule.warm_up {
+        let (images, labels) = album.batch(schedule.warm_up_batch);
+        feed(&arrays, step as u32, &images, &labels, gpu)?;
+        warm_up.launches.run(gpu)?;
+        losses.push(mean(&gpu.read_first(arrays.losses, schedule.warm_up_batch)?));
+    }
+    let weights = read_all(&arrays.weights, gpu)?;
+    let histories = read_all(&arrays.histories, gpu)?;
+
+    let (images, labels) = album.batch(schedule.batch);
+    gpu.begin_measurement();
+    feed(&arrays, schedule.warm_up as u32, &images, &labels, gpu)?;
+    measured.launches.run(gpu)?;
+    gpu.synchronize();
+
+    let (mut expected_weights, mut expected_histories) = (weights.clone(), histories);
+    let images: Vec<f64> = widen(&images);
+    let expected = reference::step(network, &weights, &images, &labels, schedule.warm_up as u32);
+    reference::update(network, solver, &mut expected_weights, &mut expected_histories, &expected.gradients);
+    let scores = close("scores", &gpu.read_first(arrays.scores, expected.scores.len())?, &expected.scores, SCORES);
+    let loss = close("losses", &gpu.read_first(arrays.losses, labels.len())?, &expected.losses, SCORES);
+    let got = read_all(&arrays.weights, gpu)?;
+    let changes = relative("changes of weights", &got, &expected_weights, Some(&weights));
+    let got = read_all(&arrays.histories, gpu)?;
+    let momentum = relative("histories", &got, &expected_histories, None);
+    Ok(scores.and(&loss).and(&changes).and(&momentum).and(&fallen(&losses, FALLEN_TO)))
+}
+
+/// Gives the device the next images.
+fn feed(arrays: &HostArrays, step: u32, images: &[f32], labels: &[i32], gpu: &mut Gpu<'_>) -> Result<(), HostError> {
+    gpu.write(arrays.step, &[step])?;
+    gpu.write(arrays.images, images)?;
+    gpu.write(arrays.labels, labels)
+}
+
+pub(crate) fn read_all(arrays: &[Array<f32>], gpu: &mut Gpu<'_>) -> Result<Vec<Vec<f64>>, HostError> {
+    arrays.iter().map(|array| Ok(widen(&gpu.read(*array)?))).collect()
+}
+
+pub(crate) fn mean(values: &[f32]) -> f64 {
+    values.iter().map(|v| f64::from(*v)).sum::<f64>() / values.len() as f64
+}
+
+/// Every tensor relative to its largest expected value; where it stood `before` is given, how it changed since, because a
+/// step is much smaller than a weight.
+pub(crate) fn relative(what: &str, got: &[Vec<f64>], expected: &[Vec<f64>], before: Option<&[Vec<f64>]>) -> Outcome {
+    let (mut all_got, mut all_expected) = (Vec::new(), Vec::new());
+    for (index, (got, expected)) in got.iter().zip(expected).enumerate() {
+        let change = |values: &[f64]| -> Vec<f64> {
+            match before {
+                Some(before) => values.iter().zip(&before[index]).map(|(after, before)| after - before).collect(),
+                None => values.to_vec(),
+            }
+        };
+        let (got, expected) = (change(got), change(expected));
+        let largest = expected.iter().fold(f64::MIN_POSITIVE, |most, v| most.max(v.abs()));
+        all_got.extend(got.iter().map(|v| v / largest));
+        all_expected.extend(expected.iter().map(|v| v / largest));
+    }
+    close_doubles(what, &all_got, &all_expected, CHANGES)
+}
+
+/// The loss must have fallen to this part of itself while the network was trained.
+pub(crate) fn fallen(losses: &[f64], limit: f64) -> Outcome {
+    if losses.len() < 2 * JUDGED_STEPS {
+        return Outcome { passed: true, checked: format!("{} steps of warm-up", losses.len()) };
+    }
+    let average = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
+    let (first, last) = (average(&losses[..JUDGED_STEPS]), average(&losses[losses.len() - JUDGED_STEPS..]));
+    let checked = format!("loss {first:.3} to {last:.3} in {} steps (limit {limit} of it)", losses.len());
+    Outcome { passed: last <= limit * first, checked }
+}
