@@ -39,8 +39,6 @@ pub(super) struct Memory {
     pub(super) best: Outcome,
     /// The final design with other definitions of "mostly zero".
     pub(super) mostly_zero: Vec<(f64, Outcome)>,
-    /// The targets of the final design.
-    pub(super) targets: Targets,
     /// Entries by state with their target, all snapshots: what energy is counted from.
     pub(super) entries: Vec<(strata_buddy::Target, strata_buddy::Histogram)>,
     /// The annotation file of the final design.
@@ -108,7 +106,6 @@ fn remember(program: Program, judged_size: &str, seed: u64, directory: &Path) ->
             .map(|mostly_zero| (mostly_zero, judge(small.choose(Design::ZeroPage, &Rule { mostly_zero, ..rule }))))
             .into(),
         entries: judged.allocations.iter().map(|a| (targets.get(&a.name), a.total().states)).collect(),
-        targets,
         annotations,
         map,
     })

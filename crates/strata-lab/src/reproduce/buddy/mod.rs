@@ -8,6 +8,7 @@ mod figures;
 mod memory;
 mod suite;
 mod timing;
+mod training;
 
 use super::{Effort, Paper, PaperNumbers, Row, geometric_mean, mean};
 use crate::bench;
@@ -52,7 +53,11 @@ pub(super) fn reproduce(
     figures.extend(figures::figure_12(&subjects));
     figures.push(figures::figure_13(&subjects, &paper));
 
+    let (training, projected) = training::figures(&subjects, &paper)?;
+    figures.extend(training);
+
     let mut rows = means(&subjects, &paper);
+    rows.extend(projected);
     rows.push(row(
         "Figure 11",
         "silicon kernels",
