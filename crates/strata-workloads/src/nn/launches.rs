@@ -119,13 +119,7 @@ impl Launches {
     }
 
     /// C (m x n) = A (m x k) · B (k x n), or C + A·B if `add` is set.
-    pub(crate) fn product(
-        &mut self,
-        form: Form,
-        [a, b, c]: [Matrix; 3],
-        [m, n, k]: [usize; 3],
-        add: bool,
-    ) {
+    pub(crate) fn product(&mut self, form: Form, [a, b, c]: [Matrix; 3], [m, n, k]: [usize; 3], add: bool) {
         let cost = |(rows, factor): &(usize, f64)| (m.next_multiple_of(*rows) as f64 * factor) as u64;
         let rows = TILE_ROWS.iter().min_by_key(|tile| cost(tile)).map_or(TILE_ROWS[0].0, |tile| tile.0);
         let kernel = match (form, rows) {

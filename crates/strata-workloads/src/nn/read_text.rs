@@ -3,7 +3,7 @@
 use super::language::{Language, Texts};
 use super::recurrent::{HostArrays, Sizes, Tensors, plan};
 use super::recurrent_reference::{step, update};
-use super::train::{fallen, mean, read_all, relative};
+use super::train::{distances, fallen, mean, read_all};
 use crate::Outcome;
 use crate::check::{Tolerance, close};
 use crate::gpu::{Array, Gpu};
@@ -65,30 +65,20 @@ pub(crate) fn read_text(reading: &Reading, rate: f32, seed: u64, gpu: &mut Gpu<'
     let scores = close("scores", &gpu.read_first(arrays.scores, expected.scores.len())?, &expected.scores, SCORES);
     let loss = close("losses", &gpu.read_first(arrays.losses, labels.len())?, &expected.losses, SCORES);
     let got = read_all(&arrays.weights, gpu)?;
-    let changes = relative("changes of weights", &got, &expected_weights, Some(&weights));
+    let changes = distances("tensors of changed weights", &got, &expected_weights, Some(&weights));
     let got = read_all(&arrays.squares, gpu)?;
-    let sums = relative("sums of squares", &got, &expected_squares, None);
+    let sums = distances("tensors of squares", &got, &expected_squares, None);
     Ok(scores.and(&loss).and(&changes).and(&sums).and(&fallen(&losses, FALLEN_TO)))
 }
 
 /// Gives the device the next words, and for each word of the vocabulary the rows where it stands.
-fn feed(
-    arrays: &HostArrays,
-    sizes: &Sizes,
-    words: &[i32],
-    labels: &[i32],
-    gpu: &mut Gpu<'_>,
-) -> Result<(), HostError> {
+fn feed(arrays: &HostArrays, sizes: &Sizes, words: &[i32], labels: &[i32], gpu: &mut Gpu<'_>) -> Result<(), HostError> {
     let mut rows: Vec<i32> = (0..words.len() as i32).collect();
     rows.sort_by_key(|row| words[*row as usize]);
     let starts: Vec<i32> = (0..=sizes.vocabulary as i32)
         .map(|word| rows.partition_point(|row| words[*row as usize] < word) as i32)
         .collect();
-    let copies: [(Array<i32>, &[i32]); 4] = [
-        (arrays.words, words),
-        (arrays.labels, labels),
-        (arrays.word_starts, &starts),
-        (arrays.word_rows, &rows),
-    ];
+    let copies: [(Array<i32>, &[i32]); 4] =
+        [(arrays.words, words), (arrays.labels, labels), (arrays.word_starts, &starts), (arrays.word_rows, &rows)];
     copies.into_iter().try_for_each(|(array, values)| gpu.write(array, values))
 }

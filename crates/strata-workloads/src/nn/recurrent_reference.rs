@@ -1,8 +1,6 @@
 //! A training step of the recurrent network on the CPU, in double precision, beginning without a state.
 
-use super::recurrent::{
-    EMBEDDING, LAYERS, SOFTMAX, SOFTMAX_BIAS, Sizes, layer_params, loss_weight,
-};
+use super::recurrent::{EMBEDDING, LAYERS, SOFTMAX, SOFTMAX_BIAS, Sizes, layer_params, loss_weight};
 use super::softmax::{Loss, softmax_loss};
 use crate::math::sigmoid;
 
@@ -99,7 +97,8 @@ pub(crate) fn step(sizes: &Sizes, params: &[Vec<f64>], words: &[i32], labels: &[
     }
     for layer in (0..LAYERS).rev() {
         let first = layer_params(layer);
-        diffs = layer_backward(sizes, &params[first..first + 4], &moments[layer], diffs, &mut gradients[first..first + 4]);
+        diffs =
+            layer_backward(sizes, &params[first..first + 4], &moments[layer], diffs, &mut gradients[first..first + 4]);
     }
     for (word, diff) in words.iter().zip(&diffs) {
         add(&mut gradients[EMBEDDING][*word as usize * width..][..width], diff);

@@ -247,9 +247,8 @@ impl BatchNorm {
 
     pub(super) fn forward(&self, x: &[f64], shape: Shape, gain: &[f64], shift: &[f64]) -> Vec<f64> {
         let channel = |place: usize| place / shape.pixels() % shape.channels;
-        let result = |(place, v): (usize, &f64)| {
-            self.normal(channel(place), *v) * gain[channel(place)] + shift[channel(place)]
-        };
+        let result =
+            |(place, v): (usize, &f64)| self.normal(channel(place), *v) * gain[channel(place)] + shift[channel(place)];
         x.iter().enumerate().map(result).collect()
     }
 

@@ -11,6 +11,7 @@ mod chase;
 mod conv2d;
 mod gather;
 mod hotspot;
+mod inception;
 mod lstm;
 mod matmul;
 mod matmul_naive;
@@ -20,16 +21,15 @@ mod nw;
 mod pagerank;
 mod pathfinder;
 mod reduction;
+mod resnet;
 mod saxpy;
+mod squeezenet;
 mod srad;
 mod stencil;
 mod streamtriad;
 mod transpose;
 mod vectoradd;
 mod vgg;
-mod squeezenet;
-mod resnet;
-mod inception;
 
 use crate::Workload;
 
