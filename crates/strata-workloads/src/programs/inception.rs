@@ -8,7 +8,7 @@ use strata_host::HostError;
 
 const SHAPES: Shapes<4> = [
     (Size::Tiny, Schedule { warm_up: 3, warm_up_batch: 2, batch: 4, side: 16, width: 1 }),
-    (Size::Small, Schedule { warm_up: 100, warm_up_batch: 2, batch: 96, side: 16, width: 1 }),
+    (Size::Small, Schedule { warm_up: 100, warm_up_batch: 3, batch: 96, side: 16, width: 1 }),
     (Size::Medium, MEDIUM),
     (Size::PaperBuddy, MEDIUM),
 ];

@@ -15,7 +15,7 @@ const SHAPES: Shapes<4> = [
 const MEDIUM: Schedule = Schedule { warm_up: 200, warm_up_batch: 3, batch: 64, side: 32, width: 2 };
 
 /// Momentum and decay are the published ones.
-const SOLVER: Solver = Solver { rate: 0.003, momentum: 0.9, decay: 0.0002 };
+const SOLVER: Solver = Solver { rate: 0.004, momentum: 0.9, decay: 0.0002 };
 
 pub(super) const PROGRAM: &dyn Workload = &Program {
     info: Info {
