@@ -23,7 +23,7 @@ pub(super) const PROGRAM: &dyn Workload = &Program {
         suite: "deep-learning",
         papers: &["buddy"],
         sizes: &sizes(&SHAPES),
-        aliases: &["AlexNet"],
+        aliases: &[],
         description: "training of a convolutional network with three large dense layers",
     },
     module: &NEURAL,
