@@ -86,9 +86,14 @@ mod tests {
 
     #[test]
     fn papers_names_are_aliases() {
-        for (alias, name) in
-            [("BP", "backprop"), ("Srad-v2", "srad"), ("2DCONV", "2dconv"), ("AddVectors", "addvectors")]
-        {
+        for (alias, name) in [
+            ("BP", "backprop"),
+            ("AlexNet", "alexnet"),
+            ("ResNet50", "resnet"),
+            ("Srad-v2", "srad"),
+            ("2DCONV", "2dconv"),
+            ("AddVectors", "addvectors"),
+        ] {
             assert_eq!(find(alias).map(|w| w.info().name).ok(), Some(name));
         }
     }

@@ -4,7 +4,7 @@
 //! check notices that no kernel ran. Whether the kernels are right is tested where there is an emulator.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use strata_core::{Addr, Bytes, Dim3};
 use strata_host::{
@@ -19,6 +19,10 @@ struct Memory {
     live: BTreeMap<Addr, Vec<u8>>,
     names: Vec<String>,
     announced: Option<u64>,
+    /// Bytes of all allocations.
+    allocated: u64,
+    launched: usize,
+    launched_before_measurement: Option<usize>,
     /// Checksum of everything copied in, in order.
     copied_in: u64,
 }
@@ -72,6 +76,7 @@ impl Engine for Idle {
         let start = Addr(self.next);
         let mut memory = self.memory.borrow_mut();
         memory.live.insert(start, vec![0; size.0 as usize]);
+        memory.allocated += size.0;
         memory.names.push(name.to_owned());
         Ok(Allocation { id: AllocationId(memory.names.len() as u32), start, size, name: name.to_owned(), flags })
     }
@@ -101,7 +106,13 @@ impl Engine for Idle {
     }
 
     fn launch(&mut self, _launch: &Launch) -> Result<LaunchReport, HostError> {
+        self.memory.borrow_mut().launched += 1;
         Ok(LaunchReport::default())
+    }
+
+    fn begin_measurement(&mut self) {
+        let mut memory = self.memory.borrow_mut();
+        memory.launched_before_measurement = Some(memory.launched);
     }
 
     fn hear(&mut self, event: &HostEvent) {
@@ -294,23 +305,58 @@ fn a_size_that_a_program_lacks_is_an_error_that_names_those_it_has() {
     assert!(run("addvectors", Size::PaperCmd).is_err());
 }
 
+/// The name of the folder that a module lies in.
+fn folder(module: &strata_workloads::Module) -> &'static str {
+    module.path.split('/').nth(1).expect("workloads/FOLDER/FILE.ptx")
+}
+
 #[test]
-fn every_folder_is_a_program_and_has_its_files() {
+fn every_folder_is_a_program_or_a_module_and_has_its_files() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads");
     let entries = std::fs::read_dir(root).expect("the folder of programs");
     let folders = entries.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
-    let mut names: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
+    let found: BTreeSet<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let programs: BTreeSet<&str> = all().iter().map(|workload| workload.info().name).collect();
+    // Most programs have their module in their own folder; several may share one.
+    let modules: BTreeSet<&str> = all().iter().flat_map(|workload| workload.modules()).map(folder).collect();
     // The kernels of the microbenchmarks, which are no program.
-    names.retain(|name| name != "micro");
-    let mut listed: Vec<&str> = all().iter().map(|workload| workload.info().name).collect();
-    listed.sort_unstable();
-    assert_eq!(names, listed);
+    let listed: BTreeSet<String> = programs.union(&modules).chain([&"micro"]).map(|name| (*name).to_owned()).collect();
+    assert_eq!(found, listed);
+    let there = |file: String| std::fs::exists(format!("{root}/{file}")).is_ok_and(|there| there);
     let index = std::fs::read_to_string(format!("{root}/README.md")).expect("the list of programs");
-    for name in listed {
-        for file in [format!("{name}.cu"), "README.md".to_owned()] {
-            assert!(std::fs::exists(format!("{root}/{name}/{file}")).is_ok_and(|there| there), "{name}/{file}");
-        }
+    for name in &listed {
+        assert!(there(format!("{name}/README.md")), "{name} has no page");
         assert!(index.contains(&format!("[{name}]({name})")), "{name} is not in workloads/README.md");
+    }
+    for name in modules {
+        assert!(there(format!("{name}/{name}.cu")), "{name} has no source");
+    }
+}
+
+/// The bytes of all allocations of a run that computes nothing.
+fn footprint(workload: &dyn Workload, size: Size) -> u64 {
+    let (mut device, memory) = device();
+    workload.run(size, 1, &mut device).expect("an idle device refuses nothing");
+    memory.take().allocated
+}
+
+#[test]
+fn networks_have_the_size_of_their_table() {
+    let networks: Vec<_> = all().iter().filter(|workload| workload.info().suite == "deep-learning").collect();
+    assert_eq!(networks.len(), 6);
+    for workload in networks {
+        let megabytes = footprint(*workload, Size::Small) / 1_000_000;
+        assert!((6..=12).contains(&megabytes), "{}: {megabytes} MB", workload.info().name);
+    }
+}
+
+#[test]
+fn training_before_the_measured_step_is_preparation() {
+    for name in ["alexnet", "lstm"] {
+        let (mut device, memory) = device();
+        find(name).expect("it is in the list").run(Size::Tiny, 1, &mut device).expect("an idle device refuses nothing");
+        let (launches, before) = (device.launches().len(), memory.borrow().launched_before_measurement);
+        // Three steps of warm-up and a measured one.
+        assert!(before.is_some_and(|before| before > launches / 2 && before < launches), "{name}: {before:?}");
     }
 }

@@ -9,7 +9,7 @@ use crate::rng::Rng;
 
 /// Kinds of things.
 pub(crate) const CLASSES: usize = 4;
-/// Blue, green, red: the means of `ImageNet` that Caffe's networks subtract.
+/// Blue, green, red: the means of ImageNet that Caffe's networks subtract.
 const MEANS: [f32; 3] = [104.0, 117.0, 123.0];
 /// The colour of each class, in levels around the mean.
 const COLOURS: [[f32; 3]; CLASSES] =
@@ -67,7 +67,7 @@ impl Album {
                     2 => dx + dy < 1.2,
                     _ => (0.3..1.1).contains(&(dx * dx + dy * dy)),
                 };
-                let striped = class % 2 == 1 && (row + col) / period % 2 == 0;
+                let striped = class % 2 == 1 && ((row + col) / period).is_multiple_of(2);
                 let thing = COLOURS[class][channel] * if striped { 0.4 } else { 1.0 };
                 let shade = if covered { brightness * thing + 0.3 * light[place] } else { light[place] + tint[place] };
                 let level = (MEANS[channel] + shade + 1.5 * random.bell()).round().clamp(0.0, 255.0);

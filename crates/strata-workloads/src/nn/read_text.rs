@@ -3,7 +3,7 @@
 use super::language::{Language, Texts};
 use super::recurrent::{HostArrays, Sizes, Tensors, plan};
 use super::recurrent_reference::{step, update};
-use super::train::{fallen, mean, read_all, relative};
+use super::train::{distances, fallen, mean, read_all};
 use crate::Outcome;
 use crate::check::{Tolerance, close};
 use crate::gpu::{Array, Gpu};
@@ -66,9 +66,9 @@ pub(crate) fn read_text(reading: &Reading, rate: f32, seed: u64, gpu: &mut Gpu<'
     let scores = close("scores", &gpu.read_first(arrays.scores, expected.scores.len())?, &expected.scores, SCORES);
     let loss = close("losses", &gpu.read_first(arrays.losses, labels.len())?, &expected.losses, SCORES);
     let got = read_all(&arrays.weights, gpu)?;
-    let changes = relative("changes of weights", &got, &expected_weights, Some(&weights));
+    let changes = distances("tensors of changed weights", &got, &expected_weights, Some(&weights));
     let got = read_all(&arrays.squares, gpu)?;
-    let sums = relative("sums of squares", &got, &expected_squares, None);
+    let sums = distances("tensors of squares", &got, &expected_squares, None);
     Ok(scores.and(&loss).and(&changes).and(&sums).and(&fallen(&losses, FALLEN_TO)))
 }
 

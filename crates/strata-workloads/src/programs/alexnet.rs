@@ -1,4 +1,4 @@
-//! Training of a small `AlexNet`: five convolutions with local response normalisation, three large dense layers.
+//! Training of a small AlexNet: five convolutions with local response normalisation, three large dense layers.
 
 use crate::gpu::Gpu;
 use crate::nn::{CLASSES, NEURAL, Network, Schedule, Shapes, Solver, train, window};
@@ -7,14 +7,15 @@ use crate::{Info, Outcome, Size, Workload};
 use strata_host::HostError;
 
 const SHAPES: Shapes<4> = [
-    (Size::Tiny, Schedule { warm_up: 3, warm_up_batch: 2, batch: 4, side: 32, width: 1 }),
-    (Size::Small, Schedule { warm_up: 100, warm_up_batch: 4, batch: 96, side: 32, width: 1 }),
-    (Size::Medium, Schedule { warm_up: 200, warm_up_batch: 8, batch: 128, side: 48, width: 2 }),
-    (Size::PaperBuddy, Schedule { warm_up: 200, warm_up_batch: 8, batch: 128, side: 48, width: 2 }),
+    (Size::Tiny, Schedule { warm_up: 3, warm_up_batch: 2, batch: 4, side: 16, width: 1 }),
+    (Size::Small, Schedule { warm_up: 100, warm_up_batch: 4, batch: 192, side: 16, width: 1 }),
+    (Size::Medium, MEDIUM),
+    (Size::PaperBuddy, MEDIUM),
 ];
+const MEDIUM: Schedule = Schedule { warm_up: 200, warm_up_batch: 3, batch: 112, side: 32, width: 2 };
 
 /// Momentum and decay are the published ones.
-const SOLVER: Solver = Solver { rate: 0.01, momentum: 0.9, decay: 0.0005 };
+const SOLVER: Solver = Solver { rate: 0.003, momentum: 0.9, decay: 0.0005 };
 
 pub(super) const PROGRAM: &dyn Workload = &Program {
     info: Info {
@@ -22,7 +23,7 @@ pub(super) const PROGRAM: &dyn Workload = &Program {
         suite: "deep-learning",
         papers: &["buddy"],
         sizes: &sizes(&SHAPES),
-        aliases: &["AlexNet"],
+        aliases: &[],
         description: "training of a convolutional network with three large dense layers",
     },
     module: &NEURAL,
@@ -40,16 +41,16 @@ fn network(schedule: &Schedule) -> Network {
     let x = net.conv_relu("conv1", data, 8 * width, window(5, 2, 2));
     let x = net.lrn("norm1", x);
     let x = net.max_pool("pool1", x, window(3, 2, 0));
-    let x = net.conv_relu("conv2", x, 16 * width, window(3, 1, 1));
+    let x = net.conv_relu("conv2", x, 12 * width, window(3, 1, 1));
     let x = net.lrn("norm2", x);
     let x = net.max_pool("pool2", x, window(3, 2, 0));
-    let x = net.conv_relu("conv3", x, 24 * width, window(3, 1, 1));
-    let x = net.conv_relu("conv4", x, 24 * width, window(3, 1, 1));
-    let x = net.conv_relu("conv5", x, 16 * width, window(3, 1, 1));
+    let x = net.conv_relu("conv3", x, 16 * width, window(3, 1, 1));
+    let x = net.conv_relu("conv4", x, 16 * width, window(3, 1, 1));
+    let x = net.conv_relu("conv5", x, 12 * width, window(3, 1, 1));
     let x = net.max_pool("pool5", x, window(3, 2, 0));
-    let x = net.dense_relu("fc6", x, 128 * width);
+    let x = net.dense_relu("fc6", x, 128 * width * width);
     let x = net.dropout(x);
-    let x = net.dense_relu("fc7", x, 128 * width);
+    let x = net.dense_relu("fc7", x, 128 * width * width);
     let x = net.dropout(x);
     net.classifier("fc8", x, CLASSES);
     net

@@ -19,20 +19,20 @@ const SHAPES: [(Size, Reading); 4] = [
     (
         Size::Small,
         Reading {
-            sizes: Sizes { vocabulary: 500, units: 32, width: 16, steps: 10 },
+            sizes: Sizes { vocabulary: 300, units: 32, width: 16, steps: 8 },
             warm_up: 100,
             warm_up_texts: 4,
-            texts: 96,
+            texts: 112,
         },
     ),
     (Size::Medium, MEDIUM),
     (Size::PaperBuddy, MEDIUM),
 ];
 const MEDIUM: Reading = Reading {
-    sizes: Sizes { vocabulary: 2000, units: 128, width: 32, steps: 20 },
+    sizes: Sizes { vocabulary: 1500, units: 96, width: 24, steps: 16 },
     warm_up: 200,
-    warm_up_texts: 4,
-    texts: 48,
+    warm_up_texts: 3,
+    texts: 80,
 };
 
 /// Adagrad's rate, as BigLSTM was trained (Jozefowicz et al., 2016).

@@ -8,11 +8,11 @@ use strata_host::HostError;
 
 const SHAPES: Shapes<4> = [
     (Size::Tiny, Schedule { warm_up: 3, warm_up_batch: 2, batch: 4, side: 16, width: 1 }),
-    (Size::Small, Schedule { warm_up: 100, warm_up_batch: 4, batch: 96, side: 24, width: 1 }),
+    (Size::Small, Schedule { warm_up: 100, warm_up_batch: 4, batch: 128, side: 16, width: 1 }),
     (Size::Medium, MEDIUM),
     (Size::PaperBuddy, MEDIUM),
 ];
-const MEDIUM: Schedule = Schedule { warm_up: 200, warm_up_batch: 8, batch: 128, side: 32, width: 2 };
+const MEDIUM: Schedule = Schedule { warm_up: 200, warm_up_batch: 4, batch: 96, side: 32, width: 2 };
 
 /// Momentum and decay are the published ones.
 const SOLVER: Solver = Solver { rate: 0.01, momentum: 0.9, decay: 0.0001 };

@@ -1,4 +1,4 @@
-//! Training of a small `SqueezeNet`: fire modules instead of large convolutions, no dense layer.
+//! Training of a small SqueezeNet: fire modules instead of large convolutions, no dense layer.
 
 use crate::gpu::Gpu;
 use crate::nn::{Blob, CLASSES, NEURAL, Network, Schedule, Shapes, Solver, train, window};
@@ -8,14 +8,14 @@ use strata_host::HostError;
 
 const SHAPES: Shapes<4> = [
     (Size::Tiny, Schedule { warm_up: 3, warm_up_batch: 2, batch: 4, side: 16, width: 1 }),
-    (Size::Small, Schedule { warm_up: 100, warm_up_batch: 4, batch: 96, side: 24, width: 1 }),
+    (Size::Small, Schedule { warm_up: 100, warm_up_batch: 3, batch: 112, side: 16, width: 1 }),
     (Size::Medium, MEDIUM),
     (Size::PaperBuddy, MEDIUM),
 ];
-const MEDIUM: Schedule = Schedule { warm_up: 200, warm_up_batch: 8, batch: 128, side: 32, width: 2 };
+const MEDIUM: Schedule = Schedule { warm_up: 200, warm_up_batch: 3, batch: 64, side: 32, width: 2 };
 
 /// Momentum and decay are the published ones.
-const SOLVER: Solver = Solver { rate: 0.01, momentum: 0.9, decay: 0.0002 };
+const SOLVER: Solver = Solver { rate: 0.004, momentum: 0.9, decay: 0.0002 };
 
 pub(super) const PROGRAM: &dyn Workload = &Program {
     info: Info {

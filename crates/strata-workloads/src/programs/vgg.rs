@@ -8,14 +8,14 @@ use strata_host::HostError;
 
 const SHAPES: Shapes<4> = [
     (Size::Tiny, Schedule { warm_up: 3, warm_up_batch: 2, batch: 4, side: 16, width: 1 }),
-    (Size::Small, Schedule { warm_up: 100, warm_up_batch: 4, batch: 96, side: 24, width: 1 }),
+    (Size::Small, Schedule { warm_up: 100, warm_up_batch: 2, batch: 112, side: 16, width: 1 }),
     (Size::Medium, MEDIUM),
     (Size::PaperBuddy, MEDIUM),
 ];
-const MEDIUM: Schedule = Schedule { warm_up: 200, warm_up_batch: 8, batch: 128, side: 32, width: 2 };
+const MEDIUM: Schedule = Schedule { warm_up: 200, warm_up_batch: 4, batch: 72, side: 24, width: 2 };
 
 /// Momentum and decay are the published ones.
-const SOLVER: Solver = Solver { rate: 0.01, momentum: 0.9, decay: 0.0005 };
+const SOLVER: Solver = Solver { rate: 0.003, momentum: 0.9, decay: 0.0005 };
 
 pub(super) const PROGRAM: &dyn Workload = &Program {
     info: Info {
@@ -36,9 +36,9 @@ fn run(schedule: &Schedule, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, Hos
 }
 
 /// Convolutions and channels of each stack.
-const STACKS: [(usize, usize); 4] = [(2, 16), (2, 24), (3, 32), (3, 48)];
+const STACKS: [(usize, usize); 4] = [(2, 8), (2, 16), (3, 16), (3, 24)];
 /// The same of a network of width 1, which is to be trained in a second.
-const THIN_STACKS: [(usize, usize); 4] = [(1, 8), (1, 16), (2, 16), (2, 24)];
+const THIN_STACKS: [(usize, usize); 4] = [(1, 8), (1, 8), (2, 16), (2, 16)];
 
 fn network(schedule: &Schedule) -> Network {
     let stacks = if schedule.width == 1 { THIN_STACKS } else { STACKS };
@@ -50,7 +50,7 @@ fn network(schedule: &Schedule) -> Network {
         x = net.max_pool(&format!("pool{stack}"), x, window(2, 2, 0));
     }
     for layer in ["fc6", "fc7"] {
-        x = net.dense_relu(layer, x, 128 * schedule.width);
+        x = net.dense_relu(layer, x, 128 * schedule.width * schedule.width);
         x = net.dropout(x);
     }
     net.classifier("fc8", x, CLASSES);
