@@ -349,9 +349,9 @@ Examples:
   strata compress step*.npz --threshold 0.1     a tensor in several files: each is a snapshot of it
   strata compress weights.npy --codec bpc,bdi --json
 
-Read are .safetensors, .npy, .npz, and any other file as raw bytes. Entries have 128 bytes; ratios are
-those of the sizes 0, 8, 16, 32, 64, 80, 96 and 128. All files are one program: its targets together
-stay within 4x.
+Read are .safetensors, .npy, .npz, and any other file as raw bytes. Entries have 128 bytes;
+ratios are those of the sizes 0, 8, 16, 32, 64, 80, 96 and 128. All files are one program:
+its targets together stay within 4x.
 Exit status: 0 everything was measured, 2 bad usage, or a file that cannot be read.";
 
 /// Measure how compressible data are, and which targets Buddy Compression would give them

@@ -78,7 +78,9 @@ impl ByteCounts {
                 table[usize::from(*byte)] += 1;
             }
         }
-        rest.iter().for_each(|byte| tables[0][usize::from(*byte)] += 1);
+        for byte in rest {
+            tables[0][usize::from(*byte)] += 1;
+        }
         for table in tables {
             self.0.iter_mut().zip(table).for_each(|(count, more)| *count += u64::from(more));
         }
@@ -149,6 +151,11 @@ mod tests {
         check(&[0, 1, 0, 1, 0, 1], 0.5, 1.0);
         check(&(0..=255).collect::<Vec<_>>(), 1.0 / 256.0, 8.0);
         check(&[0, 0, 1], 2.0 / 3.0, 0.918_296);
+    }
+
+    #[test]
+    fn every_codec_has_its_place() {
+        assert!(Codec::ALL.iter().enumerate().all(|(index, codec)| *codec as usize == index));
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl FileCompression {
         let total = self.total();
         let ratios: Map<_, _> = codecs.iter().map(|&c| (c.name().to_owned(), total.ratio(c).into())).collect();
         let sizes = CLASSES.all().iter().zip(total.sizes);
-        let sizes: Vec<_> = sizes.map(|(bytes, entries)| json!({ "bytes": bytes, "entries": entries })).collect();
+        let sizes: Map<_, _> = sizes.map(|(bytes, entries)| (bytes.to_string(), entries.into())).collect();
         let tensor = |(name, bytes, counts): &(String, u64, TensorCounts)| {
             json!({
                 "name": name,
