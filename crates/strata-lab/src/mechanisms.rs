@@ -177,6 +177,38 @@ pub fn table() -> String {
     out
 }
 
+/// All mechanisms and their settings with the sources of their defaults, as Markdown: `docs/mechanisms.md`.
+pub fn reference() -> String {
+    let mut out = String::from(INTRODUCTION);
+    for mechanism in Mechanism::ALL {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "\n## `{}`\n\n{}.\n", mechanism.name(), mechanism.description());
+        let _ = writeln!(
+            out,
+            "| setting | default | allowed | meaning | source of the default |\n| --- | --- | --- | --- | --- |"
+        );
+        for s in mechanism.settings() {
+            let default = if s.default.is_empty() { "none" } else { s.default };
+            let (name, allowed) = (mechanism.name(), s.allowed.describe());
+            let _ = writeln!(out, "| `{name}.{}` | {default} | {allowed} | {} | {} |", s.key, s.meaning, s.source);
+        }
+    }
+    out
+}
+
+const INTRODUCTION: &str = "\
+# Mechanisms
+
+What can be put into a machine with `--with`, alone or joined by `+`, and the settings of each, for `--set`. This page is made
+from the code by a test; `UPDATE_DOCS=1 cargo test -p strata-lab` writes it anew.
+
+    strata run ep --gpu p100-buddy --with buddy --set buddy.metadata_cache=32KB
+    strata compare ep cg --with bpc,buddy
+
+A mechanism looks at the data of a program, so a recorded trace, which has none, is refused. `strata mechanisms` prints the
+same settings.
+";
+
 /// The same as JSON.
 pub fn to_json() -> Value {
     let setting = |s: &Setting| {
