@@ -69,7 +69,7 @@ pub(crate) fn read_text(reading: &Reading, rate: f32, seed: u64, gpu: &mut Gpu<'
     let changes = distances("tensors of changed weights", &got, &expected_weights, Some(&weights));
     let got = read_all(&arrays.squares, gpu)?;
     let sums = distances("tensors of squares", &got, &expected_squares, None);
-    Ok(scores.and(&loss).and(&changes).and(&sums).and(&fallen(&losses, FALLEN_TO)))
+    Ok(scores.and(&loss).and(&changes).and(&sums).and(&fallen(&losses, sizes.vocabulary, FALLEN_TO)))
 }
 
 /// Gives the device the next words, and for each word of the vocabulary the rows where it stands.

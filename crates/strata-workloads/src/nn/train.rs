@@ -1,6 +1,6 @@
 //! Training a convolutional network: some steps with few images, then one measured step with all that fit.
 
-use super::images::Album;
+use super::images::{Album, CLASSES};
 use super::network::Network;
 use super::plan::{Plan, Solver};
 use super::reference;
@@ -88,7 +88,7 @@ pub(crate) fn train(
     let changes = distances("tensors of changed weights", &got, &expected_weights, Some(&weights));
     let got = read_all(&arrays.histories, gpu)?;
     let momentum = distances("tensors of histories", &got, &expected_histories, None);
-    Ok(scores.and(&loss).and(&changes).and(&momentum).and(&fallen(&losses, FALLEN_TO)))
+    Ok(scores.and(&loss).and(&changes).and(&momentum).and(&fallen(&losses, CLASSES, FALLEN_TO)))
 }
 
 /// Gives the device the next images.
@@ -120,13 +120,37 @@ pub(crate) fn distances(what: &str, got: &[Vec<f64>], expected: &[Vec<f64>], bef
     close_doubles(what, &distances, &vec![0.0; distances.len()], CHANGES)
 }
 
-/// The loss must have fallen to this part of itself while the network was trained.
-pub(crate) fn fallen(losses: &[f64], limit: f64) -> Outcome {
+/// The loss must have fallen to `limit` of what it was, and of what guessing among `classes` classes loses: a bad start is
+/// no excuse.
+pub(crate) fn fallen(losses: &[f64], classes: usize, limit: f64) -> Outcome {
     if losses.len() < 2 * JUDGED_STEPS {
         return Outcome { passed: true, checked: format!("{} steps of warm-up", losses.len()) };
     }
     let average = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
     let (first, last) = (average(&losses[..JUDGED_STEPS]), average(&losses[losses.len() - JUDGED_STEPS..]));
-    let checked = format!("loss {first:.3} to {last:.3} in {} steps (limit {limit} of it)", losses.len());
-    Outcome { passed: last <= limit * first, checked }
+    let most = limit * first.min((classes as f64).ln());
+    let checked = format!("loss {first:.3} to {last:.3} in {} steps (limit {most:.3})", losses.len());
+    Outcome { passed: last <= most, checked }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_that_guesses_has_not_learnt() {
+        let check = |first: f64, last: f64| fallen(&[[first; 20], [last; 20]].concat(), 4, 0.85).passed;
+        assert!(check(1.4, 1.1));
+        assert!(!check(1.4, 1.3));
+        assert!(!check(9.0, 1.386), "guessing among four");
+        assert!(!check(1.4, f64::NAN));
+    }
+
+    #[test]
+    fn changes_are_judged_by_their_own_size() {
+        let before = [vec![100.0, 100.0]];
+        let check = |got: f64| distances("tensors", &[vec![got, 100.0]], &[vec![101.0, 100.0]], Some(&before)).passed;
+        assert!(check(101.005));
+        assert!(!check(101.05));
+    }
 }

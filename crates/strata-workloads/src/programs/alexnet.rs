@@ -12,7 +12,7 @@ const SHAPES: Shapes<4> = [
     (Size::Medium, MEDIUM),
     (Size::PaperBuddy, MEDIUM),
 ];
-const MEDIUM: Schedule = Schedule { warm_up: 200, warm_up_batch: 3, batch: 112, side: 32, width: 2 };
+const MEDIUM: Schedule = Schedule { warm_up: 200, warm_up_batch: 4, batch: 112, side: 32, width: 2 };
 
 /// Momentum and decay are the published ones.
 const SOLVER: Solver = Solver { rate: 0.003, momentum: 0.9, decay: 0.0005 };

@@ -1,6 +1,6 @@
 //! What the programs' memory holds: snapshots on a small input to choose targets, on a larger one to judge them.
 
-use super::suite::{PROGRAMS, Program};
+use super::suite::{Inputs, Program};
 use crate::compress::TensorCounts;
 use crate::error::LabError;
 use crate::monitor::{Monitor, Step};
@@ -11,7 +11,7 @@ use crate::save::{self, AtomicFile};
 use crate::snapshot::SNAPSHOTS;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use strata_buddy::{Choice, Design, Outcome, Rule, Targets};
+use strata_buddy::{Choice, Design, Histogram, Outcome, Rule, Target, Targets};
 use strata_codec::Codec;
 use strata_core::Bytes;
 
@@ -40,43 +40,49 @@ pub(super) struct Memory {
     /// The final design with other definitions of "mostly zero".
     pub(super) mostly_zero: Vec<(f64, Outcome)>,
     /// Entries by state with their target, all snapshots: what energy is counted from.
-    pub(super) entries: Vec<(strata_buddy::Target, strata_buddy::Histogram)>,
+    pub(super) entries: Vec<(Target, Histogram)>,
     /// The annotation file of the final design.
     pub(super) annotations: PathBuf,
     /// The heat map's file, beside the page.
     pub(super) map: String,
 }
 
+impl Memory {
+    /// True if the final design compresses some allocation.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.entries.iter().any(|(target, _)| *target != Target::X1)
+    }
+}
+
 /// Observes all programs.
 pub(super) fn study(
-    judged_size: &str,
-    seed: u64,
+    inputs: Inputs,
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Memory>, LabError> {
     let name = |program: &Program| format!("memory of {}", program.name);
-    let work = |program: &Program| remember(*program, judged_size, seed, directory);
-    parallel::map(&PROGRAMS, parallel::threads(), name, begins, work).into_iter().collect()
+    let work = |program: &Program| remember(*program, inputs, directory);
+    parallel::map(inputs.programs, parallel::threads(), name, begins, work).into_iter().collect()
 }
 
-fn remember(program: Program, judged_size: &str, seed: u64, directory: &Path) -> Result<Memory, LabError> {
+fn remember(program: Program, inputs: Inputs, directory: &Path) -> Result<Memory, LabError> {
     let look = |size: &str, wanted: Wanted| {
         let request = RunRequest {
             size: Some(size.to_owned()),
-            seed: Some(seed),
+            seed: Some(inputs.seed),
             out: Some(directory.join("runs")),
             ..RunRequest::new(program.what())
         };
         observe(&request, SNAPSHOTS, wanted, &Arc::new(Monitor::default()))
     };
-    let small = look("small", Wanted::default())?.profile();
-    let judged = look(judged_size, Wanted { codecs: CODECS, map: true })?;
+    let small = look(inputs.profiled, Wanted::default())?.profile();
+    let judged = look(inputs.judged, Wanted { codecs: CODECS, map: true })?;
     let profile = judged.profile();
     let rule = Rule::default();
     let judge = |choice: Choice| profile.evaluate(&choice.targets);
     let targets = small.choose(Design::ZeroPage, &rule).targets;
     let annotations = directory.join(format!("targets-{}.toml", program.name));
-    let origin = format!("{} at size small, Buddy Threshold {}", program.name, rule.threshold);
+    let origin = format!("{} at size {}, Buddy Threshold {}", program.name, inputs.profiled, rule.threshold);
     save::write_text(&annotations, &targets.to_toml(&origin)).map_err(|e| LabError::io("write", &annotations, e))?;
     let map = format!("figure-8-{}.png", program.name);
     if let Some(picture) = &judged.map {

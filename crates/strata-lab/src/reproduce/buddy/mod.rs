@@ -20,7 +20,7 @@ use figures::Subject;
 use memory::Memory;
 use std::path::Path;
 use strata_codec::Codec;
-use suite::Suite;
+use suite::{Inputs, PROGRAMS, Suite};
 use timing::{Scheme, Timing};
 
 /// Seeds of a full reproduction; the others use the first.
@@ -32,10 +32,26 @@ pub(super) fn reproduce(
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
+    let judged = if effort == Effort::Quick { "small" } else { "medium" };
+    let inputs = Inputs { programs: &PROGRAMS, profiled: "small", judged, seed: SEEDS[0] };
+    let (mut page, mut rows) = study(inputs, effort == Effort::Full, directory, begins)?;
+    let (figure, correlation) = figure_11(begins)?;
+    page.figures.push(figure);
+    let printed = PaperNumbers::buddy().get("simulator_correlation.theirs");
+    rows.push(row("Figure 11", "silicon kernels", "correlation of cycles", printed, correlation));
+    Ok((page, rows))
+}
+
+/// Everything that our programs say.
+fn study(
+    inputs: Inputs,
+    seeds: bool,
+    directory: &Path,
+    begins: &mut (dyn FnMut(Step<'_>) + Send),
+) -> Result<(Page, Vec<Row>), LabError> {
     let paper = PaperNumbers::buddy();
-    let size = if effort == Effort::Quick { "small" } else { "medium" };
-    let memories = memory::study(size, SEEDS[0], directory, begins)?;
-    let timings = timing::study(&memories, size, SEEDS[0], directory, begins)?;
+    let memories = memory::study(inputs, directory, begins)?;
+    let timings = timing::study(&memories, inputs, directory, begins)?;
     let subjects: Vec<_> = memories.iter().zip(&timings).map(|(memory, timing)| Subject { memory, timing }).collect();
 
     let mut figures = vec![
@@ -48,8 +64,6 @@ pub(super) fn reproduce(
     figures.extend(figures::figure_7(&subjects));
     figures.extend([figures::figure_8(&subjects), figures::figure_9(&subjects)]);
     figures.extend(figures::figure_10(&subjects));
-    let (simulator, correlation) = figure_11(begins)?;
-    figures.push(simulator);
     figures.extend(figures::figure_12(&subjects));
     figures.push(figures::figure_13(&subjects, &paper));
 
@@ -58,20 +72,14 @@ pub(super) fn reproduce(
 
     let mut rows = means(&subjects, &paper);
     rows.extend(projected);
-    rows.push(row(
-        "Figure 11",
-        "silicon kernels",
-        "correlation of cycles",
-        paper.get("simulator_correlation.theirs"),
-        correlation,
-    ));
-    if effort == Effort::Full {
-        figures.push(seeds(&memories, size, directory, begins)?);
+    if seeds {
+        figures.push(other_seeds(&memories, inputs, directory, begins)?);
     }
     let introduction = format!(
-        "Programs at size {size}, targets from size small, on the machine p100-buddy. Our programs are our own, written after the \
+        "Programs at size {}, targets from size {}, on the machine p100-buddy. Our programs are our own, written after the \
          originals' mathematics at a smaller scale, so ratios follow our data; where the paper prints a number it stands \
-         beside ours in the list of rows."
+         beside ours in the list of rows.",
+        inputs.judged, inputs.profiled
     );
     let wrong = failures(&subjects);
     if !wrong.is_empty() {
@@ -230,16 +238,16 @@ fn figure_11(begins: &mut (dyn FnMut(Step<'_>) + Send)) -> Result<(Figure, Optio
 }
 
 /// The final design from three seeds.
-fn seeds(
+fn other_seeds(
     first: &[Memory],
-    size: &str,
+    inputs: Inputs,
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Figure, LabError> {
     let mut ratios: Vec<Vec<f64>> = first.iter().map(|m| vec![m.designs[2].1.ratio()]).collect();
     for seed in &SEEDS[1..] {
         let folder = directory.join(format!("seed-{seed}"));
-        for (all, memory) in ratios.iter_mut().zip(memory::study(size, *seed, &folder, begins)?) {
+        for (all, memory) in ratios.iter_mut().zip(memory::study(Inputs { seed: *seed, ..inputs }, &folder, begins)?) {
             all.push(memory.designs[2].1.ratio());
         }
     }
@@ -259,4 +267,30 @@ fn seeds(
         chart: None,
         pictures: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use suite::Program;
+
+    /// The whole road, on inputs that say nothing about the paper.
+    #[test]
+    fn every_figure_is_made_and_saved() {
+        const SOME: [Program; 3] = [PROGRAMS[1], PROGRAMS[9], PROGRAMS[15]];
+        let directory = tempfile::tempdir().expect("a folder");
+        let inputs = Inputs { programs: &SOME, profiled: "tiny", judged: "tiny", seed: 1 };
+        let (page, rows) = study(inputs, false, directory.path(), &mut |_| ()).expect("it runs");
+        page.save(directory.path()).expect("saved");
+        for figure in &page.figures {
+            assert!(!figure.rows.is_empty(), "{}", figure.id);
+            assert!(directory.path().join(format!("{}.csv", figure.id)).is_file(), "{}", figure.id);
+        }
+        for name in ["ep", "lulesh", "lstm"] {
+            assert!(directory.path().join(format!("figure-8-{name}.png")).is_file(), "{name}");
+            assert!(directory.path().join(format!("targets-{name}.toml")).is_file(), "{name}");
+        }
+        let ratio = rows.iter().find(|r| r.item == "Figure 3" && r.workload == "HPC").and_then(|r| r.ours);
+        assert!(ratio.is_some_and(|ratio| ratio > 1.0), "{ratio:?}");
+    }
 }

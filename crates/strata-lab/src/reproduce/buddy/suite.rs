@@ -72,6 +72,17 @@ pub(super) const PROGRAMS: [Program; 16] = [
     dl("lstm"),
 ];
 
+/// Which programs run, and on which inputs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inputs {
+    pub(super) programs: &'static [Program],
+    /// The size that targets are chosen on.
+    pub(super) profiled: &'static str,
+    /// The size that they are judged on.
+    pub(super) judged: &'static str,
+    pub(super) seed: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 //! several speeds.
 
 use super::memory::Memory;
+use super::suite::Inputs;
 use crate::error::LabError;
 use crate::mechanisms::Combination;
 use crate::monitor::{Monitor, Step};
@@ -76,16 +77,15 @@ impl Timing {
     }
 }
 
-/// By what power of two caches shrink so that a program of so many bytes does not fit into them.
+/// By what power of two, at most 8, caches shrink so that a program of so many bytes does not fit into them.
 fn cache_scale(bytes: Bytes) -> u64 {
-    (0..4).map(|k| 1 << k).find(|scale| bytes.0 * scale >= LEAST_WORKING_SET).unwrap_or(16)
+    [1, 2, 4, 8].into_iter().find(|scale| bytes.0 * scale >= LEAST_WORKING_SET).unwrap_or(8)
 }
 
 /// Times all programs, each of which was observed before.
 pub(super) fn study(
     memories: &[Memory],
-    size: &str,
-    seed: u64,
+    inputs: Inputs,
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Timing>, LabError> {
@@ -94,18 +94,28 @@ pub(super) fn study(
         .chain(LINKS.map(Scheme::Buddy))
         .chain([Scheme::HalfMetadata])
         .collect();
-    let jobs: Vec<(&Memory, Scheme)> =
-        memories.iter().flat_map(|memory| schemes.iter().map(move |scheme| (memory, *scheme))).collect();
+    // Where no allocation is compressed, Buddy Compression is the plain machine.
+    let runs =
+        |memory: &Memory, scheme: Scheme| memory.is_compressed() || matches!(scheme, Scheme::Plain | Scheme::Bandwidth);
+    let all = memories.iter().flat_map(|memory| schemes.iter().map(move |scheme| (memory, *scheme)));
+    let jobs: Vec<(&Memory, Scheme)> = all.filter(|(memory, scheme)| runs(memory, *scheme)).collect();
     let name = |(memory, scheme): &(&Memory, Scheme)| format!("{} on {}", memory.program.name, scheme.name());
     let points = parallel::map(&jobs, parallel::threads(), name, begins, |(memory, scheme)| {
-        time(memory, *scheme, size, seed, directory)
+        time(memory, *scheme, inputs, directory)
     });
     let mut points = points.into_iter();
     memories
         .iter()
         .map(|memory| {
-            let own = schemes.iter().zip(&mut points).map(|(scheme, point)| Ok((*scheme, point?)));
-            Ok(Timing { scale: cache_scale(memory.bytes), points: own.collect::<Result<_, LabError>>()? })
+            let mut own: Vec<(Scheme, Result<Point, String>)> = Vec::new();
+            for scheme in schemes.iter().copied() {
+                let point = match own.first() {
+                    Some((_, plain)) if !runs(memory, scheme) => plain.clone(),
+                    _ => points.next().transpose()?.unwrap_or_else(|| Err("it did not run".to_owned())),
+                };
+                own.push((scheme, point));
+            }
+            Ok(Timing { scale: cache_scale(memory.bytes), points: own })
         })
         .collect()
 }
@@ -125,13 +135,7 @@ impl Scheme {
     }
 }
 
-fn time(
-    memory: &Memory,
-    scheme: Scheme,
-    size: &str,
-    seed: u64,
-    directory: &Path,
-) -> Result<Result<Point, String>, LabError> {
+fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, directory: &Path) -> Result<Result<Point, String>, LabError> {
     let scale = cache_scale(memory.bytes);
     let mut set = vec![format!("l2.sets={}", L2_SETS / scale), format!("host_link.bandwidth={} GB/s", scheme.link())];
     let with = match scheme {
@@ -146,8 +150,8 @@ fn time(
         }
     };
     let request = RunRequest {
-        size: Some(size.to_owned()),
-        seed: Some(seed),
+        size: Some(inputs.judged.to_owned()),
+        seed: Some(inputs.seed),
         gpu: Some(GPU.to_owned()),
         with: Combination::parse(with)?,
         set,
@@ -193,6 +197,6 @@ mod tests {
     #[test]
     fn caches_shrink_with_the_program() {
         let mib = |n: u64| cache_scale(Bytes(n << 20));
-        assert_eq!((mib(128), mib(127), mib(40), mib(16), mib(8)), (1, 2, 4, 8, 16));
+        assert_eq!((mib(128), mib(127), mib(40), mib(16), mib(8)), (1, 2, 4, 8, 8));
     }
 }
