@@ -34,7 +34,7 @@ pub(crate) fn read_text(reading: &Reading, rate: f32, seed: u64, gpu: &mut Gpu<'
     let (tensors, arrays) = Tensors::allocate(&sizes, texts, partials[0].max(partials[1]), seed, gpu)?;
     let warm_up_step = plan(&sizes, &tensors, warm_up_texts, rate);
     let measured_step = plan(&sizes, &tensors, texts, rate);
-    gpu.announce(warm_up * warm_up_step.len() + measured_step.len());
+    gpu.announce(warm_up * warm_up_step.len() + 2 * measured_step.len());
 
     gpu.begin_preparation();
     let language = Language::new(sizes.vocabulary, seed);
@@ -46,15 +46,16 @@ pub(crate) fn read_text(reading: &Reading, rate: f32, seed: u64, gpu: &mut Gpu<'
         warm_up_step.run(gpu)?;
         losses.push(mean(&gpu.read_first(arrays.losses, words.len())?));
     }
+    // A step finds in memory what the one before it left there: as many texts, not a few and zeros.
+    let (words, labels) = Texts::new(&language, texts, seed.wrapping_add(2)).read(sizes.steps);
+    forget(&arrays, &sizes, texts, gpu)?;
+    feed(&arrays, &sizes, &words, &labels, gpu)?;
+    measured_step.run(gpu)?;
     let weights = read_all(&arrays.weights, gpu)?;
     let squares = read_all(&arrays.squares, gpu)?;
 
-    // The measured texts begin here: nothing was read of them before.
     let (words, labels) = Texts::new(&language, texts, seed.wrapping_add(1)).read(sizes.steps);
-    for (index, state) in arrays.states.iter().enumerate() {
-        let values = texts * if index % 2 == 0 { sizes.units } else { sizes.width };
-        gpu.write(*state, &vec![0.0; values])?;
-    }
+    forget(&arrays, &sizes, texts, gpu)?;
     gpu.begin_measurement();
     feed(&arrays, &sizes, &words, &labels, gpu)?;
     measured_step.run(gpu)?;
@@ -70,6 +71,15 @@ pub(crate) fn read_text(reading: &Reading, rate: f32, seed: u64, gpu: &mut Gpu<'
     let got = read_all(&arrays.squares, gpu)?;
     let sums = distances("tensors of squares", &got, &expected_squares, None);
     Ok(scores.and(&loss).and(&changes).and(&sums).and(&fallen(&losses, sizes.vocabulary, FALLEN_TO)))
+}
+
+/// Texts begin: nothing was read of them before.
+fn forget(arrays: &HostArrays, sizes: &Sizes, texts: usize, gpu: &mut Gpu<'_>) -> Result<(), HostError> {
+    for (index, state) in arrays.states.iter().enumerate() {
+        let values = texts * if index % 2 == 0 { sizes.units } else { sizes.width };
+        gpu.write(*state, &vec![0.0; values])?;
+    }
+    Ok(())
 }
 
 /// Gives the device the next words, and for each word of the vocabulary the rows where it stands.
