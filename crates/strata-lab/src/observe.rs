@@ -7,6 +7,7 @@ use crate::monitor::Monitor;
 use crate::request::RunRequest;
 use crate::snapshot::{self, Moment};
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_buddy::{Allocation, Profile};
@@ -37,12 +38,14 @@ impl Observed {
 }
 
 /// What to look for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Codecs to compare, besides BPC.
     pub codecs: &'static [Codec],
     /// Draw a heat map of the middle snapshot.
     pub map: bool,
+    /// Save every snapshot in this directory, as `snapshot-1.safetensors` and so on.
+    pub files: Option<PathBuf>,
 }
 
 /// The snapshots of a run.
@@ -67,7 +70,7 @@ pub fn observe(
 ) -> Result<Observation, LabError> {
     let seen = Rc::<RefCell<Observation>>::default();
     let collected = Rc::clone(&seen);
-    let look = move |moment: &Moment<'_>| collected.borrow_mut().see(moment, wanted);
+    let look = move |moment: &Moment<'_>| collected.borrow_mut().see(moment, &wanted);
     let snapshots = snapshot::observe(request, count, monitor, look)?;
     let mut observation = seen.take();
     observation.snapshots = snapshots;
@@ -78,7 +81,10 @@ pub fn observe(
 }
 
 impl Observation {
-    fn see(&mut self, moment: &Moment<'_>, wanted: Wanted) -> Result<(), HostError> {
+    fn see(&mut self, moment: &Moment<'_>, wanted: &Wanted) -> Result<(), HostError> {
+        if let Some(directory) = &wanted.files {
+            moment.save(&directory.join(format!("snapshot-{}.safetensors", moment.number + 1)))?;
+        }
         let all = moment.allocations.iter().map(|a| entries(a.size.0)).sum();
         let map = (wanted.map && moment.number == moment.of / 2).then(|| HeatMap::new(all));
         let mut first = 0;

@@ -11,7 +11,7 @@ use crate::save;
 use crate::snapshot::SNAPSHOTS;
 use crate::table::{Align, columns};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use strata_buddy::{Choice, Targets};
 use strata_codec::SizeClasses;
@@ -29,6 +29,8 @@ pub struct ProfileRequest {
     pub design: Design,
     /// What a target must satisfy.
     pub rule: Rule,
+    /// Where to save the snapshots, if anywhere.
+    pub snapshots: Option<PathBuf>,
 }
 
 /// A profiling pass and what came of it.
@@ -43,8 +45,9 @@ pub struct Profiled {
 
 /// Profiles a program: executes it, takes snapshots, chooses targets.
 pub fn profile(request: &ProfileRequest, monitor: &Arc<Monitor>) -> Result<Profiled, LabError> {
-    let ProfileRequest { run, design, rule } = request;
-    let observation = observe(run, SNAPSHOTS, Wanted::default(), monitor)?;
+    let ProfileRequest { run, design, rule, snapshots } = request;
+    let wanted = Wanted { files: snapshots.clone(), ..Wanted::default() };
+    let observation = observe(run, SNAPSHOTS, wanted, monitor)?;
     let choice = observation.profile().choose(*design, rule);
     let size = run.size.as_deref().unwrap_or("small");
     let origin = format!("{} at size {size}, Buddy Threshold {}", run.what.name(), rule.threshold);
@@ -153,6 +156,7 @@ pub(crate) fn targets(
     let what = request.what.clone();
     let run = RunRequest { size, seed: request.seed, out: request.out.clone(), ..RunRequest::new(what) };
     let rule = Rule::with_threshold(settings.real("threshold"));
-    let profiled = profile(&ProfileRequest { run, design: Design::ZeroPage, rule }, monitor)?;
+    let request = ProfileRequest { run, design: Design::ZeroPage, rule, snapshots: None };
+    let profiled = profile(&request, monitor)?;
     Ok(Some(profiled.choice.targets))
 }

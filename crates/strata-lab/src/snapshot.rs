@@ -9,7 +9,9 @@ use crate::error::LabError;
 use crate::monitor::Monitor;
 use crate::request::RunRequest;
 use crate::run;
+use crate::tensors::write_safetensors;
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_host::{Allocation, Around, Device, Engine, HostError, HostEvent, Launch, LaunchReport};
@@ -43,6 +45,25 @@ impl Moment<'_> {
             at += piece.len() as u64;
         }
         Ok(())
+    }
+}
+
+impl Moment<'_> {
+    /// Writes everything to a `.safetensors` file: a tensor of bytes for each allocation.
+    pub fn save(&self, path: &Path) -> Result<(), HostError> {
+        let tensors: Vec<_> = self.allocations.iter().map(|a| (a.name.clone(), a.size)).collect();
+        let written = write_safetensors(path, &tensors, |index, out| {
+            let mut result = Ok(());
+            self.read(&self.allocations[index], |bytes| {
+                if result.is_ok() {
+                    result = out.write_all(bytes);
+                }
+            })
+            .map_err(std::io::Error::other)?;
+            result
+        });
+        let reason = |e: std::io::Error| format!("cannot write `{}`: {e}", path.display());
+        written.map_err(|e| HostError::Call { call: "snapshot", reason: reason(e) })
     }
 }
 

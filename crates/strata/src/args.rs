@@ -203,7 +203,8 @@ const PROFILE_EXAMPLES: &str = "\
 Examples:
   strata profile ep --size small -o ep-targets.toml
   strata run ep --size medium --gpu p100-buddy --with buddy --set buddy.targets=ep-targets.toml
-  strata profile prog.toml --threshold 0.1 --design per-allocation";
+  strata profile prog.toml --threshold 0.1 --design per-allocation
+  strata profile ep --snapshots ep && strata compress ep/*.safetensors";
 
 /// Take snapshots of a program's memory and choose Buddy Compression's target for each allocation
 #[derive(Args)]
@@ -226,6 +227,9 @@ pub(crate) struct Profile {
     /// Least share of entries within 8 bytes, in every snapshot, for a target of 16x
     #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
     pub(crate) mostly_zero: f64,
+    /// Save the snapshots in this directory, for `strata compress`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) snapshots: Option<PathBuf>,
     /// Write the targets to this annotation file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

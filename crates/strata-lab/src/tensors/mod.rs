@@ -27,8 +27,10 @@ mod safetensors;
 #[cfg(test)]
 mod tests;
 mod unpack;
+mod write;
 
 pub use error::TensorError;
+pub(crate) use write::write_safetensors;
 
 use crate::error::LabError;
 use crate::launch_file::open_regular;

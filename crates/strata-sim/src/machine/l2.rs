@@ -47,11 +47,15 @@ impl Slice {
     }
 
     /// Memory will bring more sectors of a line than were asked for: who wants one of them meanwhile waits for this fill.
-    pub(super) fn will_fill(&mut self, place: u32, more: SectorMask) {
+    /// Those that are taken of it: not the ones that are there, nor the ones that another fill brings, for a line must stay
+    /// until the last of its fills has come.
+    pub(super) fn will_fill(&mut self, place: u32, more: SectorMask) -> SectorMask {
         let line = self.tags.line_mut(Place::at(place));
-        line.pending = line.pending.or(more.without(line.valid));
-        self.stats.fetches += u64::from(more.count());
-        self.stats.fetched_along += u64::from(more.count());
+        let taken = more.without(line.valid.or(line.pending));
+        line.pending = line.pending.or(taken);
+        self.stats.fetches += u64::from(taken.count());
+        self.stats.fetched_along += u64::from(taken.count());
+        taken
     }
 
     /// True if two more requests to memory (a miss and what had to leave for it) find room.

@@ -203,8 +203,7 @@ impl Machine {
             if asked.miss != NONE {
                 let more = sides.plan.fill.without(asked.sectors);
                 let Miss { slice, place, sectors } = &mut self.misses[asked.miss];
-                *sectors = asked.sectors.or(more);
-                self.slices[usize::from(*slice)].will_fill(*place, more);
+                *sectors = asked.sectors.or(self.slices[usize::from(*slice)].will_fill(*place, more));
             }
             // Most plans are one access to DRAM: those need no record of what has ended.
             if let [Step { what: Move::Dram { at, sectors, dir, why }, gates_reply: true, .. }] = sides.plan.steps[..]

@@ -234,6 +234,55 @@ fn a_table_is_fetched_once_and_then_hits_in_its_cache() {
     assert_eq!((data.dram_read, metadata.dram_read, far.link_read), (256, 32, 0));
 }
 
+/// Who wants another sector of a line that a mechanism fetches whole waits for that fill.
+#[test]
+fn a_line_that_comes_whole_is_fetched_once() {
+    let unit = |p: &Parts2| Move::Unit { unit: p.unit, latency: 100, interval: 1 };
+    let seen = Seen::default();
+    let mut machine = small_l2(&[]);
+    machine.set_memory_side(|_| vec![before(unit, &seen)]);
+    let needs = KernelNeeds { threads: 64, registers: 8, shared: 0 };
+    let warps: [&[Do]; 2] = [&[Do::LoadPastL1(A)], &[Do::LoadPastL1(A + 64)]];
+    machine.run_kernel(&mut Script::new(1, &warps), &needs).expect("it runs");
+    assert_eq!(seen.borrow().len(), 1);
+    let l2 = machine.reading().l2();
+    assert_eq!((l2.fetches, l2.fills, l2.read_awaited), (4, 4, 1));
+}
+
+/// Notes which sectors L2 had of a line that is written back.
+#[derive(Default)]
+struct Residents(Rc<RefCell<Vec<u8>>>);
+
+impl MemorySide for Residents {
+    fn attach(&mut self, _: &mut Parts) {}
+
+    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        below.read(request, plan);
+    }
+
+    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        self.0.borrow_mut().push(request.resident.0);
+        below.write(request, plan);
+    }
+}
+
+#[test]
+fn a_mechanism_learns_what_l2_had_of_a_line_that_left() {
+    let mut machine = small_l2(&[]);
+    let seen = Rc::<RefCell<Vec<u8>>>::default();
+    machine.set_memory_side(|_| vec![Box::new(Residents(Rc::clone(&seen)))]);
+    let home = machine.interleave.home(Addr(A).line()).slice;
+    let mut others = (1..).map(|k| A + 128 * k).filter(|&a| machine.interleave.home(Addr(a).line()).slice == home);
+    let mut next = || others.next().expect("lines without end");
+    let (whole, part) = (next(), next());
+    let mut script = vec![Do::StoreLine(whole), Do::LoadPastL1(part + 64), Do::Store(part)];
+    script.extend([Do::LoadPastL1(next()), Do::LoadPastL1(next())]);
+    drop(next);
+    cycles(&mut machine, &script);
+    // All four sectors of the one; of the other the one that was loaded, for a part of a sector is no sector.
+    assert_eq!(*seen.borrow(), [0b1111, 0b0100]);
+}
+
 fn partition(machine: &Machine, address: u64) -> u16 {
     machine.interleave.home(Addr(address).line()).partition
 }

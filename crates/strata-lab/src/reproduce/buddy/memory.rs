@@ -76,7 +76,7 @@ fn remember(program: Program, inputs: Inputs, directory: &Path) -> Result<Memory
         observe(&request, SNAPSHOTS, wanted, &Arc::new(Monitor::default()))
     };
     let small = look(inputs.profiled, Wanted::default())?.profile();
-    let judged = look(inputs.judged, Wanted { codecs: CODECS, map: true })?;
+    let judged = look(inputs.judged, Wanted { codecs: CODECS, map: true, files: None })?;
     let profile = judged.profile();
     let rule = Rule::default();
     let judge = |choice: Choice| profile.evaluate(&choice.targets);
