@@ -273,8 +273,9 @@ impl Profile {
 
 const REPRODUCE_EXAMPLES: &str = "\
 Examples:
-  strata reproduce buddy --quick         small inputs, caches scaled with them: some minutes
-  strata reproduce buddy                 the inputs that the figures are meant for: about half an hour
+  strata reproduce buddy --quick         small inputs, caches scaled with them, two speeds of the link
+  strata reproduce buddy                 snapshots of larger inputs, all speeds: about half an hour on two cores
+  strata reproduce buddy --full          timed on the larger inputs, too, and three seeds: hours
   strata reproduce buddy --json | jq '.rows[] | select(.verdict == \"close\")'
 
 Tables, CSV, SVG and a page are saved in strata-out/reproduce-<paper>/.";
@@ -285,10 +286,10 @@ Tables, CSV, SVG and a page are saved in strata-out/reproduce-<paper>/.";
 pub(crate) struct Reproduce {
     /// buddy, or all
     pub(crate) paper: String,
-    /// Small inputs, caches scaled with them
+    /// Small inputs, two speeds of the link
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// Three seeds
+    /// Everything on the larger inputs, and three seeds
     #[arg(long)]
     pub(crate) full: bool,
     /// Print one JSON object

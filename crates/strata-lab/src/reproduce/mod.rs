@@ -46,11 +46,11 @@ impl Paper {
 /// How much to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effort {
-    /// Small inputs, caches scaled with them: minutes.
+    /// Small inputs, caches scaled with them, two speeds of the link.
     Quick,
-    /// The inputs that the figures are meant for.
+    /// Snapshots of the inputs that the figures are meant for; timed on small ones.
     Standard,
-    /// The same from three seeds.
+    /// Everything on those inputs, and ratios from three seeds: hours.
     Full,
 }
 

@@ -3,7 +3,7 @@
 use super::energy::{self, Constants};
 use super::memory::Memory;
 use super::suite::Suite;
-use super::timing::{LINKS, Scheme, Timing};
+use super::timing::{Scheme, Timing};
 use crate::report::{Cell, Chart, Figure, Kind, Series};
 use crate::reproduce::{PaperNumbers, geometric_mean, mean};
 use strata_buddy::{Design, SHADOW_KIB};
@@ -111,6 +111,7 @@ pub(super) fn inputs(subjects: &[Subject<'_>]) -> Figure {
     };
     let columns = [
         column("MiB", 1, |s| Some(s.memory.bytes.0 as f64 / f64::from(1 << 20))),
+        column("MiB, timed", 1, |s| Some(s.memory.timed_bytes.0 as f64 / f64::from(1 << 20))),
         column("zero bytes", 3, |s| Some(s.memory.zero_share)),
         column("entropy, bits", 2, |s| Some(s.memory.entropy)),
         column("caches 1/", 0, |s| Some(s.timing.scale as f64)),
@@ -304,7 +305,7 @@ pub(super) fn figure_10(subjects: &[Subject<'_>]) -> Vec<Figure> {
     vec![by_program(subjects, first, &ratio), by_program(subjects, second, &accesses)]
 }
 
-pub(super) fn figure_12(subjects: &[Subject<'_>]) -> Vec<Figure> {
+pub(super) fn figure_12(subjects: &[Subject<'_>], links: &[u32]) -> Vec<Figure> {
     let frame = Frame {
         id: "figure-12",
         title: "Speed against a GPU without memory limit",
@@ -318,7 +319,7 @@ pub(super) fn figure_12(subjects: &[Subject<'_>]) -> Vec<Figure> {
     };
     let speed = |scheme: Scheme| move |s: &Subject<'_>| s.timing.time_ratio(scheme).map(f64::recip);
     let mut columns = vec![column("bandwidth only", 3, speed(Scheme::Bandwidth))];
-    columns.extend(LINKS.map(|link| column(format!("buddy, {link} GB/s"), 3, speed(Scheme::Buddy(link)))));
+    columns.extend(links.iter().map(|&link| column(format!("buddy, {link} GB/s"), 3, speed(Scheme::Buddy(link)))));
     columns.push(column("150 GB/s, 32 KiB metadata", 3, speed(Scheme::HalfMetadata)));
     let figure = by_program(subjects, frame, &columns);
 

@@ -23,6 +23,8 @@ pub(super) struct Memory {
     pub(super) program: Program,
     /// Bytes allocated by the input that is judged.
     pub(super) bytes: Bytes,
+    /// The same of the input that is timed.
+    pub(super) timed_bytes: Bytes,
     /// All snapshots, entry by entry.
     pub(super) total: TensorCounts,
     /// Entropy of a byte, and the share of zero bytes.
@@ -75,7 +77,8 @@ fn remember(program: Program, inputs: Inputs, directory: &Path) -> Result<Memory
         };
         observe(&request, SNAPSHOTS, wanted, &Arc::new(Monitor::default()))
     };
-    let small = look(inputs.profiled, Wanted::default())?.profile();
+    let profiled = look(inputs.profiled, Wanted::default())?;
+    let small = profiled.profile();
     let judged = look(inputs.judged, Wanted { codecs: CODECS, map: true, files: None })?;
     let profile = judged.profile();
     let rule = Rule::default();
@@ -97,6 +100,7 @@ fn remember(program: Program, inputs: Inputs, directory: &Path) -> Result<Memory
     Ok(Memory {
         program,
         bytes: judged.bytes(),
+        timed_bytes: if inputs.timed == inputs.profiled { profiled.bytes() } else { judged.bytes() },
         total: judged.total(),
         entropy: judged.values.entropy(),
         zero_share: judged.values.zero_share(),

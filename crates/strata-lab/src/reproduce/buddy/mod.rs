@@ -32,8 +32,13 @@ pub(super) fn reproduce(
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
-    let judged = if effort == Effort::Quick { "small" } else { "medium" };
-    let inputs = Inputs { programs: &PROGRAMS, profiled: "small", judged, seed: SEEDS[0] };
+    let (judged, timed): (_, _) = match effort {
+        Effort::Quick => ("small", "small"),
+        Effort::Standard => ("medium", "small"),
+        Effort::Full => ("medium", "medium"),
+    };
+    let links: &[u32] = if effort == Effort::Quick { &[50, 150] } else { &[50, 100, 150, 200] };
+    let inputs = Inputs { programs: &PROGRAMS, profiled: "small", judged, timed, links, seed: SEEDS[0] };
     let (mut page, mut rows) = study(inputs, effort == Effort::Full, directory, begins)?;
     let (figure, correlation) = figure_11(begins)?;
     page.figures.push(figure);
@@ -64,7 +69,7 @@ fn study(
     figures.extend(figures::figure_7(&subjects));
     figures.extend([figures::figure_8(&subjects), figures::figure_9(&subjects)]);
     figures.extend(figures::figure_10(&subjects));
-    figures.extend(figures::figure_12(&subjects));
+    figures.extend(figures::figure_12(&subjects, inputs.links));
     figures.push(figures::figure_13(&subjects, &paper));
 
     let (training, projected) = training::figures(&subjects, &paper)?;
@@ -76,10 +81,10 @@ fn study(
         figures.push(other_seeds(&memories, inputs, directory, begins)?);
     }
     let introduction = format!(
-        "Programs at size {}, targets from size {}, on the machine p100-buddy. Our programs are our own, written after the \
+        "Snapshots of programs at size {}, targets from size {}, timed at size {} on the machine p100-buddy. Our programs are our own, written after the \
          originals' mathematics at a smaller scale, so ratios follow our data; where the paper prints a number it stands \
          beside ours in the list of rows.",
-        inputs.judged, inputs.profiled
+        inputs.judged, inputs.profiled, inputs.timed
     );
     let wrong = failures(&subjects);
     if !wrong.is_empty() {
@@ -279,7 +284,8 @@ mod tests {
     fn every_figure_is_made_and_saved() {
         const SOME: [Program; 3] = [PROGRAMS[1], PROGRAMS[9], PROGRAMS[15]];
         let directory = tempfile::tempdir().expect("a folder");
-        let inputs = Inputs { programs: &SOME, profiled: "tiny", judged: "tiny", seed: 1 };
+        let (profiled, judged, timed) = ("tiny", "tiny", "tiny");
+        let inputs = Inputs { programs: &SOME, profiled, judged, timed, links: &[50, 150], seed: 1 };
         let (page, rows) = study(inputs, false, directory.path(), &mut |_| ()).expect("it runs");
         page.save(directory.path()).expect("saved");
         for figure in &page.figures {

@@ -80,6 +80,10 @@ pub(super) struct Inputs {
     pub(super) profiled: &'static str,
     /// The size that they are judged on.
     pub(super) judged: &'static str,
+    /// The size that is timed.
+    pub(super) timed: &'static str,
+    /// Speeds of the link, GB/s.
+    pub(super) links: &'static [u32],
     pub(super) seed: u64,
 }
 

@@ -20,8 +20,7 @@ const L2_SETS: u64 = 64;
 const METADATA_KIB: u64 = 64;
 /// A working set is at least eight times what the metadata caches reach: 128 entries of 128 bytes per 64 bytes.
 const LEAST_WORKING_SET: u64 = 8 * (METADATA_KIB << 10) * 2 * 128;
-/// The links of Figure 12, GB/s; the plain machine has the third.
-pub(super) const LINKS: [u32; 4] = [50, 100, 150, 200];
+/// The link of the plain machine, GB/s.
 const PLAIN_LINK: u32 = 150;
 
 /// A machine that a program runs on.
@@ -91,7 +90,7 @@ pub(super) fn study(
 ) -> Result<Vec<Timing>, LabError> {
     let schemes: Vec<Scheme> = [Scheme::Plain, Scheme::Bandwidth]
         .into_iter()
-        .chain(LINKS.map(Scheme::Buddy))
+        .chain(inputs.links.iter().copied().map(Scheme::Buddy))
         .chain([Scheme::HalfMetadata])
         .collect();
     // Where no allocation is compressed, Buddy Compression is the plain machine.
@@ -115,7 +114,7 @@ pub(super) fn study(
                 };
                 own.push((scheme, point));
             }
-            Ok(Timing { scale: cache_scale(memory.bytes), points: own })
+            Ok(Timing { scale: cache_scale(memory.timed_bytes), points: own })
         })
         .collect()
 }
@@ -136,7 +135,7 @@ impl Scheme {
 }
 
 fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, directory: &Path) -> Result<Result<Point, String>, LabError> {
-    let scale = cache_scale(memory.bytes);
+    let scale = cache_scale(memory.timed_bytes);
     let mut set = vec![format!("l2.sets={}", L2_SETS / scale), format!("host_link.bandwidth={} GB/s", scheme.link())];
     let with = match scheme {
         Scheme::Plain => "none",
@@ -150,7 +149,7 @@ fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, directory: &Path) -> Re
         }
     };
     let request = RunRequest {
-        size: Some(inputs.judged.to_owned()),
+        size: Some(inputs.timed.to_owned()),
         seed: Some(inputs.seed),
         gpu: Some(GPU.to_owned()),
         with: Combination::parse(with)?,
