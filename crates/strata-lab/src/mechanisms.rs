@@ -65,6 +65,9 @@ impl Mechanism {
 const REFUSED: [(Mechanism, Mechanism, &str); 1] =
     [(Mechanism::Bpc, Mechanism::Buddy, "both compress what L2 sends to DRAM; `buddy` saves bandwidth, too")];
 
+/// Mechanisms with their settings.
+pub(crate) type Chosen = Vec<(Mechanism, Settings)>;
+
 /// Mechanisms in one machine, each once, in the order in which L2 meets them; none is the plain machine.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Combination(Vec<Mechanism>);
@@ -118,7 +121,7 @@ impl Combination {
     }
 
     /// Reads the settings of its mechanisms out of `set` (`key=value`), and gives what is left for the machine.
-    pub(crate) fn settings(&self, set: &[String]) -> Result<(Vec<(Mechanism, Settings)>, Vec<String>), LabError> {
+    pub(crate) fn settings(&self, set: &[String]) -> Result<(Chosen, Vec<String>), LabError> {
         let of = |one: &str| Mechanism::of_key(one);
         let (own, machine): (Vec<&String>, Vec<&String>) = set.iter().partition(|one| of(one).is_some());
         let mut errors = Vec::new();
@@ -226,7 +229,7 @@ pub fn to_json() -> Value {
 /// Mechanisms with their settings, ready for a machine.
 #[derive(Default)]
 pub(crate) struct Setup {
-    settings: Vec<(Mechanism, Settings)>,
+    settings: Chosen,
     annotator: Option<Annotator>,
     /// Bytes of device memory that are taken; who annotates allocations keeps books of its own.
     used: u64,
@@ -235,7 +238,7 @@ pub(crate) struct Setup {
 
 impl Setup {
     /// For a GPU. `targets` are those of Buddy Compression, if it is there.
-    pub(crate) fn new(settings: Vec<(Mechanism, Settings)>, targets: Option<Targets>, gpu: &GpuConfig) -> Self {
+    pub(crate) fn new(settings: Chosen, targets: Option<Targets>, gpu: &GpuConfig) -> Self {
         let annotator = targets.map(|targets| Annotator::new(targets, gpu.dram.size));
         Self { settings, annotator, used: 0, device: gpu.dram.size.0 }
     }

@@ -109,13 +109,15 @@ impl Figure {
             );
         }
         out += "<table><thead><tr>";
-        self.headings.iter().for_each(|h| out += &format!("<th>{}</th>", escaped(h)));
+        for heading in &self.headings {
+            let _ = write!(out, "<th>{}</th>", escaped(heading));
+        }
         out += "</tr></thead><tbody>\n";
         for row in &self.rows {
             out += "<tr>";
             for cell in row {
                 let class = if matches!(cell, Cell::Text(_)) { "" } else { " class=\"n\"" };
-                out += &format!("<td{class}>{}</td>", escaped(&cell.shown()));
+                let _ = write!(out, "<td{class}>{}</td>", escaped(&cell.shown()));
             }
             out += "</tr>\n";
         }
@@ -143,7 +145,11 @@ figcaption{font-size:12px}nav a{margin-right:1em}";
 impl Page {
     /// The page as one document; pictures stand beside it.
     pub fn html(&self) -> String {
-        let links = self.figures.iter().map(|f| format!("<a href=\"#{0}\">{0}</a>", f.id)).collect::<String>();
+        let mut links = String::new();
+        for figure in &self.figures {
+            // Writing to a string cannot fail.
+            let _ = write!(links, "<a href=\"#{0}\">{0}</a>", figure.id);
+        }
         let figures = self.figures.iter().map(Figure::html).collect::<String>();
         format!(
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{STYLE}</style></head><body>\n\

@@ -272,12 +272,11 @@ fn a_mechanism_learns_what_l2_had_of_a_line_that_left() {
     let seen = Rc::<RefCell<Vec<u8>>>::default();
     machine.set_memory_side(|_| vec![Box::new(Residents(Rc::clone(&seen)))]);
     let home = machine.interleave.home(Addr(A).line()).slice;
-    let mut others = (1..).map(|k| A + 128 * k).filter(|&a| machine.interleave.home(Addr(a).line()).slice == home);
-    let mut next = || others.next().expect("lines without end");
-    let (whole, part) = (next(), next());
+    let in_slice = |&a: &u64| machine.interleave.home(Addr(a).line()).slice == home;
+    let lines: Vec<u64> = (1..).map(|k| A + 128 * k).filter(in_slice).take(4).collect();
+    let (whole, part) = (lines[0], lines[1]);
     let mut script = vec![Do::StoreLine(whole), Do::LoadPastL1(part + 64), Do::Store(part)];
-    script.extend([Do::LoadPastL1(next()), Do::LoadPastL1(next())]);
-    drop(next);
+    script.extend([Do::LoadPastL1(lines[2]), Do::LoadPastL1(lines[3])]);
     cycles(&mut machine, &script);
     // All four sectors of the one; of the other the one that was loaded, for a part of a sector is no sector.
     assert_eq!(*seen.borrow(), [0b1111, 0b0100]);
