@@ -23,36 +23,37 @@ extern "C" __global__ void cg_spmv(const int *__restrict__ rowstr, const int *__
         q[row] = sum;
 }
 
-// The sum over one block of 256 threads; true of the thread that has it.
-static __device__ bool block_sum(double &sum)
+// The sum over one block of 256 threads, by way of shared memory; true of the thread that has it.
+static __device__ bool block_sum(double &sum, double *shared)
 {
-    __shared__ double partial[256];
-    partial[threadIdx.x] = sum;
+    shared[threadIdx.x] = sum;
     for (int half = blockDim.x / 2; half > 0; half /= 2) {
         __syncthreads();
         if (threadIdx.x < half)
-            partial[threadIdx.x] += partial[threadIdx.x + half];
+            shared[threadIdx.x] += shared[threadIdx.x + half];
     }
-    sum = partial[0];
+    sum = shared[0];
     return threadIdx.x == 0;
 }
 
 extern "C" __global__ void cg_dot(const double *__restrict__ x, const double *__restrict__ y, double *partial, int n)
 {
+    __shared__ double shared[256];
     double sum = 0.0;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
         sum += x[i] * y[i];
-    if (block_sum(sum))
+    if (block_sum(sum, shared))
         partial[blockIdx.x] = sum;
 }
 
 // The squared distance of two vectors.
 extern "C" __global__ void cg_distance(const double *__restrict__ x, const double *__restrict__ y, double *partial, int n)
 {
+    __shared__ double shared[256];
     double sum = 0.0;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
         sum += (x[i] - y[i]) * (x[i] - y[i]);
-    if (block_sum(sum))
+    if (block_sum(sum, shared))
         partial[blockIdx.x] = sum;
 }
 

@@ -6,7 +6,7 @@ use strata_core::settings::{Allowed, Setting, Settings as Values};
 const METADATA_CACHE: Setting = Setting {
     key: "metadata_cache",
     default: "64 KiB",
-    allowed: Allowed::Size(4 << 10, 16 << 20),
+    allowed: Allowed::Size(1 << 10, 16 << 20),
     meaning: "bytes of all metadata caches together, one per partition",
     source: "Buddy Compression, Table I and Figure 6b: 64 KB; section III-C and Table I also say 4 KB slices, 32 KB in all",
 };

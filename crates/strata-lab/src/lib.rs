@@ -55,6 +55,7 @@ mod request;
 mod result;
 mod run;
 mod save;
+mod side_table;
 pub mod silicon;
 pub mod snapshot;
 mod stats_file;

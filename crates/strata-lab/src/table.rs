@@ -2,6 +2,7 @@
 
 use crate::launch_file::Finding;
 use crate::result::RunResult;
+use crate::side_table;
 use std::fmt::Write;
 use strata_core::{Bytes, Counts, Dim3, OpClass, Stats};
 
@@ -178,6 +179,9 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
     }
     if result.cycles().is_some() {
         writeln!(out, "\n{}", timing(&groups, &result.stats()))?;
+    }
+    if let Some(sides) = side_table::table(&result.stats()) {
+        writeln!(out, "{sides}")?;
     }
     if let Some(explanation) = result.explanation() {
         writeln!(out, "{}", explanation.table())?;

@@ -43,6 +43,8 @@ struct Frame {
     axis: &'static str,
     mean: Mean,
     baseline: Option<f64>,
+    /// Values depend on caches: programs that fit into them are shown, marked, and no part of means.
+    timed: bool,
 }
 
 /// A figure with a row for each program and the means of both suites.
@@ -51,12 +53,15 @@ fn by_program(subjects: &[Subject<'_>], frame: Frame, columns: &[Column<'_>]) ->
         .iter()
         .map(|s| {
             let values = columns.iter().map(|(_, value, decimals)| Cell::number(value(s), *decimals));
-            [Cell::from(s.name())].into_iter().chain(values).collect()
+            let marked = frame.timed && s.timing.resident;
+            let name = if marked { format!("{} (cache-resident)", s.name()) } else { s.name().to_owned() };
+            [Cell::Text(name)].into_iter().chain(values).collect()
         })
         .collect();
     for suite in Suite::ALL {
         let of = |value: &dyn Fn(&Subject<'_>) -> Option<f64>| {
-            let values: Vec<f64> = subjects.iter().filter(|s| s.is_of(suite)).filter_map(value).collect();
+            let counts = |s: &&Subject<'_>| s.is_of(suite) && !(frame.timed && s.timing.resident);
+            let values: Vec<f64> = subjects.iter().filter(counts).filter_map(value).collect();
             match frame.mean {
                 Mean::Geometric => geometric_mean(values),
                 Mean::Arithmetic => mean(values),
@@ -108,6 +113,7 @@ pub(super) fn inputs(subjects: &[Subject<'_>]) -> Figure {
         axis: "share of zero bytes",
         mean: Mean::Arithmetic,
         baseline: None,
+        timed: false,
     };
     let columns = [
         column("MiB", 1, |s| Some(s.memory.bytes.0 as f64 / f64::from(1 << 20))),
@@ -131,6 +137,7 @@ pub(super) fn figure_3(subjects: &[Subject<'_>]) -> Figure {
         axis: "compression ratio",
         mean: Mean::Geometric,
         baseline: Some(1.0),
+        timed: false,
     };
     let columns = [
         column("all snapshots", 2, |s| s.memory.total.ratio(Codec::Bpc)),
@@ -148,6 +155,7 @@ pub(super) fn figure_5a(subjects: &[Subject<'_>]) -> Figure {
         axis: "compression ratio",
         mean: Mean::Geometric,
         baseline: Some(1.0),
+        timed: false,
     };
     let columns: Vec<_> = Codec::ALL.map(|codec| column(codec.name(), 2, move |s| s.memory.total.ratio(codec))).into();
     by_program(subjects, frame, &columns)
@@ -161,6 +169,7 @@ pub(super) fn figure_5b(subjects: &[Subject<'_>]) -> Figure {
         axis: "share of entries",
         mean: Mean::Arithmetic,
         baseline: None,
+        timed: false,
     };
     let share = |index: usize| {
         move |s: &Subject<'_>| Some(s.memory.total.sizes[index] as f64 / s.memory.total.entries.max(1) as f64)
@@ -181,6 +190,7 @@ pub(super) fn figure_6b(subjects: &[Subject<'_>]) -> Figure {
         axis: "hit rate",
         mean: Mean::Arithmetic,
         baseline: None,
+        timed: true,
     };
     let mut columns: Vec<_> = SHADOW_KIB
         .into_iter()
@@ -202,7 +212,8 @@ fn design_name(design: Design) -> &'static str {
 
 pub(super) fn figure_7(subjects: &[Subject<'_>]) -> Vec<Figure> {
     let note = "Targets chosen on the small input with a Buddy Threshold of 30 %, judged on this one.";
-    let frame = |id, title, axis, mean, baseline| Frame { id, title, note: note.into(), axis, mean, baseline };
+    let frame =
+        |id, title, axis, mean, baseline| Frame { id, title, note: note.into(), axis, mean, baseline, timed: false };
     let ratio = (0..3).map(|k| {
         let name = design_name(Design::ALL[k]);
         column(name, 2, move |s: &Subject<'_>| Some(s.memory.designs[k].1.ratio()))
@@ -232,6 +243,7 @@ fn mostly_zero(subjects: &[Subject<'_>]) -> Figure {
         axis: "capacity ratio",
         mean: Mean::Geometric,
         baseline: Some(1.0),
+        timed: false,
     };
     let columns = [0, 1, 2].map(|k| {
         let percent = [90, 95, 99][k];
@@ -286,7 +298,8 @@ pub(super) fn figure_9(subjects: &[Subject<'_>]) -> Figure {
 pub(super) fn figure_10(subjects: &[Subject<'_>]) -> Vec<Figure> {
     let note = "The final design under several Buddy Thresholds. `best` has none: each allocation gets the target nearest to \
                 the size its entries compress to (our reading; the paper does not define it).";
-    let frame = |id, title, axis, mean, baseline| Frame { id, title, note: note.into(), axis, mean, baseline };
+    let frame =
+        |id, title, axis, mean, baseline| Frame { id, title, note: note.into(), axis, mean, baseline, timed: false };
     let thresholds: Vec<f64> =
         subjects.first().map_or(Vec::new(), |s| s.memory.thresholds.iter().map(|t| t.0).collect());
     let name = |t: f64| format!("{:.0} %", t * 100.0);
@@ -316,6 +329,7 @@ pub(super) fn figure_12(subjects: &[Subject<'_>], links: &[u32]) -> Vec<Figure> 
         axis: "relative speed",
         mean: Mean::Geometric,
         baseline: Some(1.0),
+        timed: true,
     };
     let speed = |scheme: Scheme| move |s: &Subject<'_>| s.timing.time_ratio(scheme).map(f64::recip);
     let mut columns = vec![column("bandwidth only", 3, speed(Scheme::Bandwidth))];
@@ -333,6 +347,7 @@ pub(super) fn figure_12(subjects: &[Subject<'_>], links: &[u32]) -> Vec<Figure> 
         axis: "share",
         mean: Mean::Arithmetic,
         baseline: None,
+        timed: true,
     };
     let at_150 = |s: &Subject<'_>| s.timing.point(Scheme::Buddy(150));
     let columns = [
@@ -366,6 +381,7 @@ pub(super) fn figure_13(subjects: &[Subject<'_>], paper: &PaperNumbers) -> Figur
         axis: "relative energy",
         mean: Mean::Geometric,
         baseline: Some(1.0),
+        timed: true,
     };
     let relative = |s: &Subject<'_>| {
         let (plain, buddy) = (s.timing.point(Scheme::Plain)?, s.timing.point(Scheme::Buddy(150))?);

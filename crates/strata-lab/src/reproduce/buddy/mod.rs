@@ -126,7 +126,7 @@ fn means(subjects: &[Subject<'_>], paper: &PaperNumbers) -> Vec<Row> {
         rows.extend(of_suite(subjects, suite, paper));
     }
     let all = |value: &dyn Fn(&Timing) -> Option<f64>| -> Vec<f64> {
-        subjects.iter().filter_map(|s| value(s.timing)).collect()
+        subjects.iter().filter(|s| !s.timing.resident).filter_map(|s| value(s.timing)).collect()
     };
     let slower = |link| geometric_mean(all(&|t| t.time_ratio(Scheme::Buddy(link)))).map(|ratio| ratio - 1.0);
     let faster = geometric_mean(all(&|t| t.time_ratio(Scheme::Bandwidth))).map(|ratio| 1.0 / ratio - 1.0);
@@ -183,14 +183,16 @@ fn means(subjects: &[Subject<'_>], paper: &PaperNumbers) -> Vec<Row> {
 }
 
 fn of_suite(subjects: &[Subject<'_>], suite: Suite, paper: &PaperNumbers) -> Vec<Row> {
-    let of = |value: &dyn Fn(&Memory, &Timing) -> Option<f64>| -> Vec<f64> {
-        subjects.iter().filter(|s| s.is_of(suite)).filter_map(|s| value(s.memory, s.timing)).collect()
+    let own = || subjects.iter().filter(|s| s.is_of(suite));
+    let of = |value: &dyn Fn(&Memory) -> Option<f64>| -> Vec<f64> { own().filter_map(|s| value(s.memory)).collect() };
+    let timed = |value: &dyn Fn(&Timing) -> Option<f64>| -> Vec<f64> {
+        own().filter(|s| !s.timing.resident).filter_map(|s| value(s.timing)).collect()
     };
     let key = suite.key();
     let get = |path: &str| paper.get(&format!("{path}.{key}"));
     let mut rows = Vec::new();
     let mut add = |item, metric: &str, paper_value, ours| rows.push(row(item, suite.name(), metric, paper_value, ours));
-    let ideal = geometric_mean(of(&|m, _| m.total.ratio(Codec::Bpc)));
+    let ideal = geometric_mean(of(&|m| m.total.ratio(Codec::Bpc)));
     add("Figure 3", "ideal compression ratio", get("ideal_ratio_bpc"), ideal);
     let designs = [
         ("naive", "naive_ratio", Some("naive_buddy_accesses")),
@@ -198,16 +200,16 @@ fn of_suite(subjects: &[Subject<'_>], suite: Suite, paper: &PaperNumbers) -> Vec
         ("final", "final_ratio", Some("final_buddy_accesses")),
     ];
     for (k, (design, ratio, accesses)) in designs.into_iter().enumerate() {
-        let ours = geometric_mean(of(&|m, _| Some(m.designs[k].1.ratio())));
+        let ours = geometric_mean(of(&|m| Some(m.designs[k].1.ratio())));
         add("Figure 7", &format!("capacity ratio, {design}"), get(ratio), ours);
-        let ours = mean(of(&|m, _| Some(m.designs[k].1.buddy_accesses())));
+        let ours = mean(of(&|m| Some(m.designs[k].1.buddy_accesses())));
         add("Figure 7", &format!("entries over their target, {design}"), accesses.and_then(get), ours);
     }
-    let dynamic = |_: &Memory, t: &Timing| t.point(Scheme::Buddy(150)).map(|p| p.over_link / p.accesses.max(1.0));
-    add("Figure 12", "accesses over the link at 150 GB/s", None, mean(of(&dynamic)));
-    let slower = geometric_mean(of(&|_, t| t.time_ratio(Scheme::Buddy(150)))).map(|ratio| ratio - 1.0);
+    let dynamic = |t: &Timing| t.point(Scheme::Buddy(150)).map(|p| p.over_link / p.accesses.max(1.0));
+    add("Figure 12", "accesses over the link at 150 GB/s", None, mean(timed(&dynamic)));
+    let slower = geometric_mean(timed(&|t| t.time_ratio(Scheme::Buddy(150)))).map(|ratio| ratio - 1.0);
     add("Figure 12", "slowdown at 150 GB/s", paper.get(&format!("slowdown_vs_unlimited.{key}_150GBps")), slower);
-    let link_use = mean(of(&|_, t| t.point(Scheme::Buddy(150)).map(|p| p.link_use)));
+    let link_use = mean(timed(&|t| t.point(Scheme::Buddy(150)).map(|p| p.link_use)));
     add("Section IV-B", "use of the link at 150 GB/s", get("link_utilisation_150GBps"), link_use);
     rows
 }

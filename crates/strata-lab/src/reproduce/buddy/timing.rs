@@ -62,6 +62,8 @@ pub(super) struct Point {
 pub(super) struct Timing {
     /// Caches are smaller by this factor, because the program is.
     pub(super) scale: u64,
+    /// It still is less than eight times what they reach: no part of means.
+    pub(super) resident: bool,
     pub(super) points: Vec<(Scheme, Result<Point, String>)>,
 }
 
@@ -76,9 +78,10 @@ impl Timing {
     }
 }
 
-/// By what power of two, at most 8, caches shrink so that a program of so many bytes does not fit into them.
+/// By what power of two, at most 16, caches shrink so that a program of so many bytes does not fit into them: a partition's
+/// metadata cache then is one line.
 fn cache_scale(bytes: Bytes) -> u64 {
-    [1, 2, 4, 8].into_iter().find(|scale| bytes.0 * scale >= LEAST_WORKING_SET).unwrap_or(8)
+    [1, 2, 4, 8].into_iter().find(|scale| bytes.0 * scale >= LEAST_WORKING_SET).unwrap_or(16)
 }
 
 /// Times all programs, each of which was observed before.
@@ -114,7 +117,8 @@ pub(super) fn study(
                 };
                 own.push((scheme, point));
             }
-            Ok(Timing { scale: cache_scale(memory.timed_bytes), points: own })
+            let scale = cache_scale(memory.timed_bytes);
+            Ok(Timing { scale, resident: memory.timed_bytes.0 * scale < LEAST_WORKING_SET, points: own })
         })
         .collect()
 }
@@ -196,6 +200,6 @@ mod tests {
     #[test]
     fn caches_shrink_with_the_program() {
         let mib = |n: u64| cache_scale(Bytes(n << 20));
-        assert_eq!((mib(128), mib(127), mib(40), mib(16), mib(8)), (1, 2, 4, 8, 8));
+        assert_eq!((mib(128), mib(127), mib(40), mib(16), mib(8)), (1, 2, 4, 8, 16));
     }
 }
