@@ -274,8 +274,8 @@ impl Profile {
 const REPRODUCE_EXAMPLES: &str = "\
 Examples:
   strata reproduce buddy --quick         small inputs, caches scaled with them, two speeds of the link
-  strata reproduce buddy                 snapshots of larger inputs, all speeds: about half an hour on two cores
-  strata reproduce buddy --full          timed on the larger inputs, too, and three seeds: hours
+  strata reproduce buddy                 snapshots of larger inputs, all speeds of the link
+  strata reproduce buddy --full          timed on the larger inputs, too, and three seeds
   strata reproduce buddy --json | jq '.rows[] | select(.verdict == \"close\")'
 
 Tables, CSV, SVG and a page are saved in strata-out/reproduce-<paper>/.";

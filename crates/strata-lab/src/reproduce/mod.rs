@@ -50,7 +50,7 @@ pub enum Effort {
     Quick,
     /// Snapshots of the inputs that the figures are meant for; timed on small ones.
     Standard,
-    /// Everything on those inputs, and ratios from three seeds: hours.
+    /// Everything on those inputs, and ratios from three seeds.
     Full,
 }
 
