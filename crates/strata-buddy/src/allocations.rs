@@ -2,7 +2,7 @@
 
 use crate::Target;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use strata_core::{Addr, Bytes, LINE_BYTES, LineAddr};
 
@@ -10,7 +10,7 @@ use strata_core::{Addr, Bytes, LINE_BYTES, LineAddr};
 ///
 /// Allocations do not overlap, and a line belongs to one at most: allocations begin at multiples of a line.
 #[derive(Clone, Debug, Default)]
-pub struct Allocations(Rc<RefCell<BTreeMap<u64, Allocation>>>);
+pub struct Allocations(Rc<RefCell<BTreeMap<u64, Allocation>>>, Rc<RefCell<BTreeSet<String>>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Allocation {
@@ -24,6 +24,21 @@ impl Allocations {
     pub fn add(&self, start: Addr, size: Bytes, target: Target) {
         let end = (start.0 + size.0).div_ceil(LINE_BYTES);
         self.0.borrow_mut().insert(start.line().0, Allocation { end, target });
+    }
+
+    /// Names that targets were given for and that no allocation has had so far.
+    pub fn unmet(&self) -> Vec<String> {
+        self.1.borrow().iter().cloned().collect()
+    }
+
+    /// Targets were given for these names.
+    pub(crate) fn expect(&self, names: impl IntoIterator<Item = String>) {
+        self.1.borrow_mut().extend(names);
+    }
+
+    /// An allocation of this name was made.
+    pub(crate) fn met(&self, name: &str) {
+        self.1.borrow_mut().remove(name);
     }
 
     /// An allocation was freed.

@@ -81,7 +81,9 @@ impl Annotator {
     /// For a device of this size; what holds metadata is not for programs.
     pub fn new(targets: Targets, device: Bytes) -> Self {
         let device = device.0 - device.0 / 256;
-        Self { targets, allocations: Allocations::default(), shares: BTreeMap::new(), used: Share::default(), device }
+        let allocations = Allocations::default();
+        allocations.expect(targets.iter().map(|(name, _)| name.to_owned()));
+        Self { targets, allocations, shares: BTreeMap::new(), used: Share::default(), device }
     }
 
     /// The targets of addresses, for memory sides.
@@ -108,6 +110,7 @@ impl Annotator {
         self.used = Share { device: self.used.device + share.device, buddy: self.used.buddy + share.buddy };
         self.shares.insert(start.0, share);
         self.allocations.add(start, size, target);
+        self.allocations.met(name);
         Ok(())
     }
 
@@ -145,6 +148,7 @@ mod tests {
         assert_eq!(annotator.allocated("c", Addr(64 * MIB), Bytes(MIB), false), Ok(()));
         assert_eq!(annotator.used, Share { device: 6 * MIB, buddy: 15 * MIB });
         assert_eq!(annotator.allocations().target(Addr(32 * MIB).line()), Target::X4);
+        assert!(annotator.allocations().unmet().is_empty());
     }
 
     #[test]
@@ -159,6 +163,7 @@ mod tests {
     #[test]
     fn managed_memory_is_not_compressed() {
         let mut annotator = annotator(&[("m", Target::X2)], 16 * MIB);
+        assert_eq!(annotator.allocations().unmet(), ["m"]);
         assert!(matches!(annotator.allocated("m", Addr(0), Bytes(1), true), Err(Refused::Managed { .. })));
         assert_eq!(annotator.allocated("other", Addr(0), Bytes(1), true), Ok(()));
     }

@@ -243,6 +243,17 @@ impl Setup {
         Self { settings, annotator, used: 0, device: gpu.dram.size.0 }
     }
 
+    /// What looks like a mistake once the program has ended.
+    pub(crate) fn afterthoughts(&self) -> impl Fn() -> Vec<String> + use<> {
+        let allocations = self.annotator.as_ref().map(Annotator::allocations);
+        move || {
+            let unmet = allocations.iter().flat_map(strata_buddy::Allocations::unmet);
+            unmet
+                .map(|name| format!("the annotation file has a target for `{name}`, which the program never allocated"))
+                .collect()
+        }
+    }
+
     /// Puts the mechanisms into a machine.
     pub(crate) fn install(&self, machine: &mut Machine) {
         if self.settings.is_empty() {

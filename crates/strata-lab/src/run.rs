@@ -45,15 +45,14 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
         return trace::replay(request, path, gpu.config.clone(), monitor);
     }
     let options = options(request, monitor);
-    let engine = match gpu {
-        Some(gpu) => {
-            let targets = profile::targets(request, &settings, monitor)?;
-            let setup = Setup::new(settings, targets, &gpu.config);
-            engine::timed_with(options, gpu.config, setup)
-        }
-        None => engine::functional(options),
+    let Some(gpu) = gpu else {
+        return run_on(request, monitor, engine::functional(options).map_err(LabError::Device)?);
     };
-    run_on(request, monitor, engine.map_err(LabError::Device)?)
+    let targets = profile::targets(request, &settings, monitor)?;
+    let setup = Setup::new(settings, targets, &gpu.config);
+    let afterthoughts = setup.afterthoughts();
+    let engine = engine::timed_with(options, gpu.config, setup).map_err(LabError::Device)?;
+    run_and(request, monitor, engine, afterthoughts)
 }
 
 /// How the engine of a request runs.
@@ -78,6 +77,16 @@ fn known_registers(what: &What) -> BTreeMap<String, u32> {
 
 /// The same on an engine of the caller's choice.
 pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engine>) -> Result<RunResult, LabError> {
+    run_and(request, monitor, engine, Vec::new)
+}
+
+/// The same, with warnings that `afterthoughts` has when the program has ended.
+fn run_and(
+    request: &RunRequest,
+    monitor: &Arc<Monitor>,
+    engine: Box<dyn Engine>,
+    afterthoughts: impl Fn() -> Vec<String>,
+) -> Result<RunResult, LabError> {
     let started = Instant::now();
     let job = Job::resolve(request)?;
     let directory = job.resolved.directory(request);
@@ -88,6 +97,7 @@ pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engi
         device.announce(loaded.program.launches.iter().map(|launch| u64::from(launch.repeat)).sum());
     }
     let judged = job.carry_out(&mut device, &directory)?;
+    afterthoughts().into_iter().for_each(|warning| monitor.warn(warning));
     let mut result = RunResult {
         name: job.resolved.name,
         size: job.resolved.size,

@@ -71,3 +71,12 @@ fn a_full_memory_says_so_and_compression_makes_room() {
     let error = full.error.unwrap_or_default();
     assert!(error.contains("out of device memory") && error.contains("of 1 MiB are in use"), "{error}");
 }
+
+#[test]
+fn a_target_for_nothing_is_told() {
+    let out = tempfile::tempdir().expect("a folder");
+    let file = out.path().join("targets.toml");
+    std::fs::write(&file, "[targets]\nxx = \"2\"\nzz = \"4\"\n").expect("written");
+    let result = checked("ep", "buddy", &[&format!("buddy.targets={}", file.display())], out.path());
+    assert_eq!(result.warnings, ["the annotation file has a target for `zz`, which the program never allocated"]);
+}
