@@ -10,7 +10,12 @@ use strata_core::{Addr, Bytes, LINE_BYTES, LineAddr};
 ///
 /// Allocations do not overlap, and a line belongs to one at most: allocations begin at multiples of a line.
 #[derive(Clone, Debug, Default)]
-pub struct Allocations(Rc<RefCell<BTreeMap<u64, Allocation>>>, Rc<RefCell<BTreeSet<String>>>);
+pub struct Allocations {
+    /// By their first lines.
+    living: Rc<RefCell<BTreeMap<u64, Allocation>>>,
+    /// Names that have a target and that no allocation has had.
+    unmet: Rc<RefCell<BTreeSet<String>>>,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Allocation {
@@ -23,32 +28,32 @@ impl Allocations {
     /// An allocation was made.
     pub fn add(&self, start: Addr, size: Bytes, target: Target) {
         let end = (start.0 + size.0).div_ceil(LINE_BYTES);
-        self.0.borrow_mut().insert(start.line().0, Allocation { end, target });
+        self.living.borrow_mut().insert(start.line().0, Allocation { end, target });
     }
 
     /// Names that targets were given for and that no allocation has had so far.
     pub fn unmet(&self) -> Vec<String> {
-        self.1.borrow().iter().cloned().collect()
+        self.unmet.borrow().iter().cloned().collect()
     }
 
     /// Targets were given for these names.
     pub(crate) fn expect(&self, names: impl IntoIterator<Item = String>) {
-        self.1.borrow_mut().extend(names);
+        self.unmet.borrow_mut().extend(names);
     }
 
     /// An allocation of this name was made.
     pub(crate) fn met(&self, name: &str) {
-        self.1.borrow_mut().remove(name);
+        self.unmet.borrow_mut().remove(name);
     }
 
     /// An allocation was freed.
     pub fn remove(&self, start: Addr) {
-        self.0.borrow_mut().remove(&start.line().0);
+        self.living.borrow_mut().remove(&start.line().0);
     }
 
     /// The target of a line; what was never allocated is not compressed.
     pub fn target(&self, line: LineAddr) -> Target {
-        let allocations = self.0.borrow();
+        let allocations = self.living.borrow();
         let before = allocations.range(..=line.0).next_back();
         before.filter(|(_, a)| line.0 < a.end).map_or(Target::X1, |(_, a)| a.target)
     }

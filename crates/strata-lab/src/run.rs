@@ -97,7 +97,9 @@ fn run_and(
         device.announce(loaded.program.launches.iter().map(|launch| u64::from(launch.repeat)).sum());
     }
     let judged = job.carry_out(&mut device, &directory)?;
-    afterthoughts().into_iter().for_each(|warning| monitor.warn(warning));
+    for warning in afterthoughts() {
+        monitor.warn(warning);
+    }
     let mut result = RunResult {
         name: job.resolved.name,
         size: job.resolved.size,
