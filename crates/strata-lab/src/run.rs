@@ -9,6 +9,7 @@ use crate::monitor::{Monitor, Monitored};
 use crate::request::{Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
 use crate::{profile, save, stats_file, trace};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -142,8 +143,14 @@ pub(crate) fn save_result(directory: &Path, result: &RunResult) -> Result<(), La
     save_json(directory, "result.json", &result.to_json())
 }
 
+/// The result of a request as it was saved by an earlier run, if there is a whole one.
+pub(crate) fn saved(request: &RunRequest) -> Result<Option<Value>, LabError> {
+    let path = Job::resolve(request)?.resolved.directory(request).join("result.json");
+    Ok(std::fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()))
+}
+
 /// Saves a file of a result.
-pub(crate) fn save_json(directory: &Path, name: &str, value: &serde_json::Value) -> Result<(), LabError> {
+pub(crate) fn save_json(directory: &Path, name: &str, value: &Value) -> Result<(), LabError> {
     let path = directory.join(name);
     save::write_text(&path, &format!("{value:#}\n")).map_err(|e| LabError::io("write", &path, e))
 }

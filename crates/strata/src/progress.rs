@@ -1,15 +1,18 @@
 //! A line on the terminal while a program runs: how far it is, when it will be done, how fast it goes.
 
+use crate::output;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use strata_lab::Monitor;
 use strata_lab::table::{grouped, short};
 
 /// How often the line is drawn anew.
 const TICK: Duration = Duration::from_millis(100);
+/// How often a series writes a line where there is no terminal.
+const LOG_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Begins to show how far a run is; hidden unless standard error is a terminal.
 pub(crate) fn show(bar: &ProgressBar, name: &str, monitor: &Arc<Monitor>) {
@@ -27,31 +30,54 @@ pub(crate) fn show(bar: &ProgressBar, name: &str, monitor: &Arc<Monitor>) {
     bar.enable_steady_tick(TICK);
 }
 
-/// A line for a series of programs: how many are done, and which one runs.
-pub(crate) struct Series(ProgressBar);
+/// A line for a series of programs: how many are done, which one runs, and how long the rest will take. Where standard error
+/// is no terminal, such as in the log of a batch job, a line of its own every now and then.
+pub(crate) struct Series {
+    bar: ProgressBar,
+    began: Instant,
+    told: Instant,
+}
 
 impl Series {
-    /// Begins to show the line; hidden unless standard error is a terminal.
+    /// Begins to show the line.
     pub(crate) fn new() -> Self {
         let bar = ProgressBar::new(0);
         let style = ProgressStyle::with_template("{spinner} {pos} of {len}  {elapsed}  {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(TICK);
-        Self(bar)
+        let now = Instant::now();
+        Self { bar, began: now, told: now }
     }
 
     /// The program `name` begins, after `done` of `of`.
-    pub(crate) fn begins(&self, done: usize, of: usize, name: &str) {
-        self.0.set_length(of as u64);
-        self.0.set_position(done as u64);
-        self.0.set_message(name.to_owned());
+    pub(crate) fn begins(&mut self, done: usize, of: usize, name: &str) {
+        if done == 0 {
+            // Another part of the series, with its own pace.
+            self.began = Instant::now();
+        }
+        let left =
+            remaining(self.began.elapsed(), done, of).map_or_else(String::new, |d| format!(", {} left", short_time(d)));
+        if !self.bar.is_hidden() {
+            self.bar.set_length(of as u64);
+            self.bar.set_position(done as u64);
+            self.bar.set_message(format!("{name}{left}"));
+        } else if self.told.elapsed() >= LOG_INTERVAL {
+            self.told = Instant::now();
+            output::message(&format!("{done} of {of}{left}: {name}\n"));
+        }
     }
 }
 
 impl Drop for Series {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
+}
+
+/// How long the rest of a series takes if it goes on as so far.
+fn remaining(elapsed: Duration, done: usize, of: usize) -> Option<Duration> {
+    let left = of.checked_sub(done)?;
+    (done > 0).then(|| elapsed.mul_f64(left as f64 / done as f64))
 }
 
 /// A line for files that are read: how much of all, when it will be done, and which file it is.
@@ -124,6 +150,12 @@ mod tests {
     fn times_are_as_long_as_they_need_to_be() {
         let shown = |seconds| short_time(Duration::from_secs(seconds));
         assert_eq!([shown(0), shown(59), shown(200), shown(7500)], ["0 s", "59 s", "3 min 20 s", "2 h 5 min"]);
+    }
+
+    #[test]
+    fn a_series_is_expected_to_go_on_as_it_did() {
+        let after = |done, of| remaining(Duration::from_secs(10), done, of).map(|d| d.as_secs());
+        assert_eq!([after(0, 5), after(2, 4), after(4, 4), after(5, 4)], [None, Some(10), Some(0), None]);
     }
 
     #[test]

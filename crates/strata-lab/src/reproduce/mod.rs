@@ -2,6 +2,7 @@
 
 mod buddy;
 mod paper;
+mod runs;
 
 use crate::error::LabError;
 use crate::monitor::Step;

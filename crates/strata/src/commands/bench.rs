@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use strata_lab::bench::measure;
 
 pub(crate) fn bench(args: &Bench) -> Result<ExitCode, Failure> {
-    let line = Series::new();
+    let mut line = Series::new();
     let speeds = measure(&args.gpu, &args.set, &mut |step| line.begins(step.done, step.of, step.name))?;
     drop(line);
     if args.json {

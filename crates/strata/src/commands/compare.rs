@@ -17,7 +17,7 @@ pub(crate) fn compare(args: Compare) -> Result<ExitCode, Failure> {
         set: args.set,
         out: args.out,
     };
-    let line = Series::new();
+    let mut line = Series::new();
     let rows = run(&request, &mut |step| line.begins(step.done, step.of, step.name))?;
     drop(line);
     if args.json {

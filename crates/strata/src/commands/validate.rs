@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use strata_lab::validate::{ValidateRequest, validate as compare};
 
 pub(crate) fn validate(args: Validate) -> Result<ExitCode, Failure> {
-    let line = Series::new();
+    let mut line = Series::new();
     let request = ValidateRequest { gpu: args.gpu, set: args.set };
     let validation = compare(&request, &mut |step| line.begins(step.done, step.of, step.name))?;
     drop(line);

@@ -10,6 +10,7 @@ mod suite;
 mod timing;
 mod training;
 
+use super::runs::Runs;
 use super::{Effort, Paper, PaperNumbers, Row, geometric_mean, mean};
 use crate::bench;
 use crate::error::LabError;
@@ -56,7 +57,7 @@ fn study(
 ) -> Result<(Page, Vec<Row>), LabError> {
     let paper = PaperNumbers::buddy();
     let memories = memory::study(inputs, directory, begins)?;
-    let timings = timing::study(&memories, inputs, directory, begins)?;
+    let timings = timing::study(&memories, inputs, &Runs::below(directory)?, begins)?;
     let subjects: Vec<_> = memories.iter().zip(&timings).map(|(memory, timing)| Subject { memory, timing }).collect();
 
     let mut figures = vec![
@@ -234,7 +235,7 @@ fn figure_11(begins: &mut (dyn FnMut(Step<'_>) + Send)) -> Result<(Figure, Optio
     let figure = Figure {
         id: "figure-11".into(),
         title: "The simulator against silicon, and its speed".into(),
-        note: "The paper correlates with a V100 over programs it does not list; ours are the kernels of `strata validate`.                Speeds depend on this machine and its load."
+        note: "The paper correlates with a V100 over programs it does not list; ours are the kernels of `strata validate`. Speeds depend on this machine and its load."
             .into(),
         headings: vec!["what".into(), "value".into()],
         rows,

@@ -5,11 +5,10 @@ use super::memory::Memory;
 use super::suite::Inputs;
 use crate::error::LabError;
 use crate::mechanisms::Combination;
-use crate::monitor::{Monitor, Step};
+use crate::monitor::Step;
+use crate::parallel;
+use crate::reproduce::runs::Runs;
 use crate::request::RunRequest;
-use crate::{parallel, run};
-use std::path::Path;
-use std::sync::Arc;
 use strata_buddy::SHADOW_KIB;
 use strata_core::Bytes;
 
@@ -88,7 +87,7 @@ fn cache_scale(bytes: Bytes) -> u64 {
 pub(super) fn study(
     memories: &[Memory],
     inputs: Inputs,
-    directory: &Path,
+    runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Timing>, LabError> {
     let schemes: Vec<Scheme> = [Scheme::Plain, Scheme::Bandwidth]
@@ -97,14 +96,13 @@ pub(super) fn study(
         .chain([Scheme::HalfMetadata])
         .collect();
     // Where no allocation is compressed, Buddy Compression is the plain machine.
-    let runs =
+    let differs =
         |memory: &Memory, scheme: Scheme| memory.is_compressed() || matches!(scheme, Scheme::Plain | Scheme::Bandwidth);
     let all = memories.iter().flat_map(|memory| schemes.iter().map(move |scheme| (memory, *scheme)));
-    let jobs: Vec<(&Memory, Scheme)> = all.filter(|(memory, scheme)| runs(memory, *scheme)).collect();
+    let jobs: Vec<(&Memory, Scheme)> = all.filter(|(memory, scheme)| differs(memory, *scheme)).collect();
     let name = |(memory, scheme): &(&Memory, Scheme)| format!("{} on {}", memory.program.name, scheme.name());
-    let points = parallel::map(&jobs, parallel::threads(), name, begins, |(memory, scheme)| {
-        time(memory, *scheme, inputs, directory)
-    });
+    let points =
+        parallel::map(&jobs, parallel::threads(), name, begins, |(memory, scheme)| time(memory, *scheme, inputs, runs));
     let mut points = points.into_iter();
     memories
         .iter()
@@ -112,7 +110,7 @@ pub(super) fn study(
             let mut own: Vec<(Scheme, Result<Point, String>)> = Vec::new();
             for scheme in schemes.iter().copied() {
                 let point = match own.first() {
-                    Some((_, plain)) if !runs(memory, scheme) => plain.clone(),
+                    Some((_, plain)) if !differs(memory, scheme) => plain.clone(),
                     _ => points.next().transpose()?.unwrap_or_else(|| Err("it did not run".to_owned())),
                 };
                 own.push((scheme, point));
@@ -138,7 +136,7 @@ impl Scheme {
     }
 }
 
-fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, directory: &Path) -> Result<Result<Point, String>, LabError> {
+fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, runs: &Runs) -> Result<Result<Point, String>, LabError> {
     let scale = cache_scale(memory.timed_bytes);
     let mut set = vec![format!("l2.sets={}", L2_SETS / scale), format!("host_link.bandwidth={} GB/s", scheme.link())];
     let with = match scheme {
@@ -158,38 +156,34 @@ fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, directory: &Path) -> Re
         gpu: Some(GPU.to_owned()),
         with: Combination::parse(with)?,
         set,
-        out: Some(directory.join("runs")),
         ..RunRequest::new(memory.program.what())
     };
-    let result = run::run(&request, &Arc::new(Monitor::default()))?;
-    if let Some(error) = &result.error {
-        return Ok(Err(error.clone()));
+    let result = runs.measure(request)?;
+    if let Some(error) = result.error() {
+        return Ok(Err(error.to_owned()));
     }
-    let stats = result.stats();
-    let number = |path: &str| stats.number(path).unwrap_or(0.0);
-    let sum = |paths: &[&str]| paths.iter().map(|path| number(path)).sum::<f64>();
     let shadow = |kib: u64| {
-        let accesses = stats.number("gpu.shadow.accesses").filter(|n| *n > 0.0)?;
+        let accesses = result.number("gpu.shadow.accesses").filter(|n| *n > 0.0)?;
         // What a cache of this size would hit, had it not been scaled with the program.
         let scaled = SHADOW_KIB.contains(&(kib / scale)).then(|| format!("gpu.shadow.hits_{}k", kib / scale))?;
-        Some(number(&scaled) / accesses)
+        Some(result.count(&scaled) / accesses)
     };
     Ok(Ok(Point {
-        cycles: result.cycles().unwrap_or(0) as f64,
-        copy_cycles: result.copies.cycles.unwrap_or(0) as f64,
-        bus_use: number("gpu.dram.bus_use"),
-        activates: number("gpu.dram.activates"),
-        dram_bytes: 32.0 * sum(&["gpu.dram.asked_reads", "gpu.dram.asked_writes"]),
-        energy: number("gpu.energy.total"),
-        warp_instructions: result.counts().warp_instructions() as f64,
-        accesses: sum(&["gpu.buddy.fills", "gpu.buddy.write_backs"]),
-        over_link: sum(&["gpu.buddy.fills_over_link", "gpu.buddy.write_backs_over_link"]),
-        overflows: sum(&["gpu.buddy.overflows", "gpu.bpc.overflows"]),
-        merges: sum(&["gpu.buddy.merges", "gpu.bpc.merges"]),
-        link_use: number("gpu.link.in_use").max(number("gpu.link.out_use")),
-        metadata_hit_rate: stats.number("gpu.buddy.metadata.hit_rate"),
+        cycles: result.total("cycles"),
+        copy_cycles: result.total("copy_cycles"),
+        bus_use: result.count("gpu.dram.bus_use"),
+        activates: result.count("gpu.dram.activates"),
+        dram_bytes: 32.0 * result.sum(&["gpu.dram.asked_reads", "gpu.dram.asked_writes"]),
+        energy: result.count("gpu.energy.total"),
+        warp_instructions: result.total("warp_instructions"),
+        accesses: result.sum(&["gpu.buddy.fills", "gpu.buddy.write_backs"]),
+        over_link: result.sum(&["gpu.buddy.fills_over_link", "gpu.buddy.write_backs_over_link"]),
+        overflows: result.sum(&["gpu.buddy.overflows", "gpu.bpc.overflows"]),
+        merges: result.sum(&["gpu.buddy.merges", "gpu.bpc.merges"]),
+        link_use: result.count("gpu.link.in_use").max(result.count("gpu.link.out_use")),
+        metadata_hit_rate: result.number("gpu.buddy.metadata.hit_rate"),
         shadows: SHADOW_KIB.map(shadow),
-        passed: result.passed != Some(false),
+        passed: result.passed(),
     }))
 }
 
