@@ -132,6 +132,8 @@ pub struct Page {
     pub title: String,
     /// What stands above the figures.
     pub introduction: String,
+    /// What it comes to: first on the page, last on a terminal, so that it is what one sees.
+    pub summary: Option<Figure>,
     /// The figures.
     pub figures: Vec<Figure>,
 }
@@ -146,11 +148,12 @@ impl Page {
     /// The page as one document; pictures stand beside it.
     pub fn html(&self) -> String {
         let mut links = String::new();
-        for figure in &self.figures {
+        let all = || self.summary.iter().chain(&self.figures);
+        for figure in all() {
             // Writing to a string cannot fail.
             let _ = write!(links, "<a href=\"#{0}\">{0}</a>", figure.id);
         }
-        let figures = self.figures.iter().map(Figure::html).collect::<String>();
+        let figures = all().map(Figure::html).collect::<String>();
         format!(
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{STYLE}</style></head><body>\n\
              <h1>{0}</h1>\n<p>{1}</p>\n<nav>{links}</nav>\n{figures}</body></html>\n",
@@ -161,7 +164,7 @@ impl Page {
 
     /// All tables for a terminal.
     pub fn text(&self) -> String {
-        let figures = self.figures.iter().map(|f| f.text() + "\n").collect::<String>();
+        let figures = self.figures.iter().chain(&self.summary).map(|f| f.text() + "\n").collect::<String>();
         format!("{}\n{}\n\n{figures}", self.title, self.introduction)
     }
 
@@ -171,7 +174,7 @@ impl Page {
             let path = directory.join(name);
             save::write_text(&path, text).map_err(|e| LabError::io("write", &path, e))
         };
-        for figure in &self.figures {
+        for figure in self.summary.iter().chain(&self.figures) {
             write(format!("{}.csv", figure.id), &figure.csv())?;
             if let Some(chart) = &figure.chart {
                 write(format!("{}.svg", figure.id), &chart.svg())?;
@@ -208,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_page_is_saved_with_its_figures() {
-        let page = Page { title: "T".into(), introduction: "I".into(), figures: vec![figure()] };
+        let page = Page { title: "T".into(), introduction: "I".into(), summary: None, figures: vec![figure()] };
         let directory = tempfile::tempdir().expect("a folder");
         page.save(directory.path()).expect("saved");
         let html = std::fs::read_to_string(directory.path().join("index.html")).expect("there");

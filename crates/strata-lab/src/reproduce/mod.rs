@@ -1,14 +1,15 @@
 //! Papers reproduced: their figures from our programs on our machine, and their printed numbers beside ours.
 
 mod buddy;
+mod by_program;
 mod paper;
 mod runs;
 
 use crate::error::LabError;
 use crate::monitor::Step;
-use crate::report::Page;
+use crate::report::{Cell, Figure, Page};
 use crate::request::DEFAULT_OUT;
-use crate::table::{Align, columns};
+use by_program::Subject;
 use paper::PaperNumbers;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -113,36 +114,34 @@ pub fn reproduce(
 ) -> Result<Reproduction, LabError> {
     let out = request.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT));
     let directory = out.join(format!("reproduce-{}", request.paper.name()));
-    let (page, rows) = match request.paper {
+    let (mut page, rows) = match request.paper {
         Paper::Buddy => buddy::reproduce(request.effort, &directory, begins)?,
     };
+    page.summary = Some(beside(&rows));
     page.save(&directory)?;
     Ok(Reproduction { page, rows, directory })
 }
 
 /// The numbers side by side.
-pub fn table(rows: &[Row]) -> String {
-    let headings = [
-        ("item", Align::Left),
-        ("programs", Align::Left),
-        ("metric", Align::Left),
-        ("paper", Align::Right),
-        ("ours", Align::Right),
-        ("verdict", Align::Left),
-    ];
-    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.4}"));
-    let cells: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            let verdict = row.verdict().to_owned();
-            let (paper, ours) = (number(row.paper_value), number(row.ours));
-            vec![row.item.to_owned(), row.workload.clone(), row.metric.clone(), paper, ours, verdict]
-        })
-        .collect();
-    columns(&headings, &cells)
+fn beside(rows: &[Row]) -> Figure {
+    let cells = |row: &Row| {
+        let number = |value: Option<f64>| Cell::number(value, 4);
+        let texts = [row.item, &row.workload, &row.metric].map(Cell::from);
+        let values = [number(row.paper_value), number(row.ours), Cell::from(row.verdict())];
+        texts.into_iter().chain(values).collect()
+    };
+    Figure {
+        id: "beside-the-paper".into(),
+        title: "The paper's numbers and ours".into(),
+        note: "Close means within a quarter of the paper's value, or within 0.02 of it.".into(),
+        headings: ["item", "programs", "metric", "paper", "ours", "verdict"].map(str::to_owned).into(),
+        rows: rows.iter().map(cells).collect(),
+        chart: None,
+        pictures: Vec::new(),
+    }
 }
 
-/// The same as JSON.
+/// The numbers side by side as JSON.
 pub fn to_json(rows: &[Row]) -> Value {
     let rows: Vec<_> = rows
         .iter()

@@ -4,7 +4,7 @@ use crate::args::Reproduce;
 use crate::output::{self, Failure};
 use crate::progress::Series;
 use std::process::ExitCode;
-use strata_lab::reproduce::{Effort, Paper, ReproduceRequest, reproduce as run, table, to_json};
+use strata_lab::reproduce::{Effort, Paper, ReproduceRequest, reproduce as run, to_json};
 
 pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, Failure> {
     let effort = match (args.quick, args.full) {
@@ -20,7 +20,6 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, Failure> {
         drop(line);
         if !args.json {
             output::text(&reproduction.page.text())?;
-            output::text(&table(&reproduction.rows))?;
         }
         output::message(&format!("figures are in {}\n", reproduction.directory.join("index.html").display()));
         rows.extend(reproduction.rows);

@@ -5,7 +5,8 @@ use super::memory::Memory;
 use super::suite::Suite;
 use super::timing::{Scheme, Timing};
 use crate::report::{Cell, Chart, Figure, Kind, Series};
-use crate::reproduce::{PaperNumbers, geometric_mean, mean};
+use crate::reproduce::by_program::{self, Frame, Mean, by_program};
+use crate::reproduce::{self, PaperNumbers, Subject as _};
 use strata_buddy::{Design, SHADOW_KIB};
 use strata_codec::{Codec, SizeClasses};
 
@@ -15,90 +16,37 @@ pub(super) struct Subject<'a> {
     pub(super) timing: &'a Timing,
 }
 
-impl Subject<'_> {
+impl reproduce::Subject for Subject<'_> {
+    const GROUPS: &'static [&'static str] = &[Suite::Hpc.name(), Suite::Dl.name()];
+
     fn name(&self) -> &'static str {
         self.memory.program.name
     }
 
+    fn is_in(&self, group: &str) -> bool {
+        self.memory.program.suite.name() == group
+    }
+
+    fn is_cache_resident(&self) -> bool {
+        self.timing.resident
+    }
+}
+
+impl Subject<'_> {
     pub(super) fn is_of(&self, suite: Suite) -> bool {
         self.memory.program.suite == suite
     }
 }
 
-/// A column of a figure: its heading, a value for each program, and its decimals.
-type Column<'a> = (String, Box<dyn Fn(&Subject<'_>) -> Option<f64> + 'a>, usize);
+/// A column of a figure.
+type Column<'a, 'b> = by_program::Column<'a, Subject<'b>>;
 
-/// Which mean stands below a column.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mean {
-    Geometric,
-    Arithmetic,
-}
-
-/// What a figure is, besides its columns.
-struct Frame {
-    id: &'static str,
-    title: &'static str,
-    note: String,
-    axis: &'static str,
-    mean: Mean,
-    baseline: Option<f64>,
-    /// Values depend on caches: programs that fit into them are shown, marked, and no part of means.
-    timed: bool,
-}
-
-/// A figure with a row for each program and the means of both suites.
-fn by_program(subjects: &[Subject<'_>], frame: Frame, columns: &[Column<'_>]) -> Figure {
-    let mut rows: Vec<Vec<Cell>> = subjects
-        .iter()
-        .map(|s| {
-            let values = columns.iter().map(|(_, value, decimals)| Cell::number(value(s), *decimals));
-            let marked = frame.timed && s.timing.resident;
-            let name = if marked { format!("{} (cache-resident)", s.name()) } else { s.name().to_owned() };
-            [Cell::Text(name)].into_iter().chain(values).collect()
-        })
-        .collect();
-    for suite in Suite::ALL {
-        let of = |value: &dyn Fn(&Subject<'_>) -> Option<f64>| {
-            let counts = |s: &&Subject<'_>| s.is_of(suite) && !(frame.timed && s.timing.resident);
-            let values: Vec<f64> = subjects.iter().filter(counts).filter_map(value).collect();
-            match frame.mean {
-                Mean::Geometric => geometric_mean(values),
-                Mean::Arithmetic => mean(values),
-            }
-        };
-        let kind = if frame.mean == Mean::Geometric { "geometric mean" } else { "mean" };
-        let means = columns.iter().map(|(_, value, decimals)| Cell::number(of(value), *decimals));
-        rows.push([Cell::Text(format!("{}, {kind}", suite.name()))].into_iter().chain(means).collect());
-    }
-    let series = columns
-        .iter()
-        .map(|(name, value, _)| Series { name: name.clone(), values: subjects.iter().map(value).collect() })
-        .collect();
-    let chart = Chart {
-        kind: Kind::Bars,
-        axis: frame.axis.to_owned(),
-        categories: subjects.iter().map(|s| s.name().to_owned()).collect(),
-        series,
-        baseline: frame.baseline,
-    };
-    Figure {
-        id: frame.id.to_owned(),
-        title: frame.title.to_owned(),
-        note: frame.note,
-        headings: ["program".to_owned()].into_iter().chain(columns.iter().map(|c| c.0.clone())).collect(),
-        rows,
-        chart: Some(chart),
-        pictures: Vec::new(),
-    }
-}
-
-fn column<'a>(
+fn column<'a, 'b>(
     heading: impl Into<String>,
     decimals: usize,
-    value: impl Fn(&Subject<'_>) -> Option<f64> + 'a,
-) -> Column<'a> {
-    (heading.into(), Box::new(value), decimals)
+    value: impl Fn(&Subject<'b>) -> Option<f64> + 'a,
+) -> Column<'a, 'b> {
+    Column::new(heading, decimals, value)
 }
 
 /// What the inputs are: shown first, because values decide everything else.
@@ -303,8 +251,8 @@ pub(super) fn figure_10(subjects: &[Subject<'_>]) -> Vec<Figure> {
     let thresholds: Vec<f64> =
         subjects.first().map_or(Vec::new(), |s| s.memory.thresholds.iter().map(|t| t.0).collect());
     let name = |t: f64| format!("{:.0} %", t * 100.0);
-    let mut ratio: Vec<Column<'_>> = Vec::new();
-    let mut accesses: Vec<Column<'_>> = Vec::new();
+    let mut ratio: Vec<Column<'_, '_>> = Vec::new();
+    let mut accesses: Vec<Column<'_, '_>> = Vec::new();
     for (k, &threshold) in thresholds.iter().enumerate() {
         ratio.push(column(name(threshold), 2, move |s| Some(s.memory.thresholds.get(k)?.1.ratio())));
         accesses.push(column(name(threshold), 4, move |s| Some(s.memory.thresholds.get(k)?.1.buddy_accesses())));

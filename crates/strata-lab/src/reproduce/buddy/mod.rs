@@ -91,7 +91,7 @@ fn study(
     if !wrong.is_empty() {
         return Err(LabError::Request(format!("programs failed:\n{}", wrong.join("\n"))));
     }
-    Ok((Page { title: "Buddy Compression, reproduced".into(), introduction, figures }, rows))
+    Ok((Page { title: "Buddy Compression, reproduced".into(), introduction, summary: None, figures }, rows))
 }
 
 /// Runs that failed or computed something wrong.
