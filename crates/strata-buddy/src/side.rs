@@ -18,10 +18,16 @@ use strata_core::{Bytes, LINE_BYTES, LineAddr, SECTOR_BYTES};
 use strata_sim::cache::SectorMask;
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::{
-    Below, Dir, Line, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan, SideCount,
+    Below, Counted, Dir, Line, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan, SideCount,
     StepSet, TableId, TableSpec, TrafficId, UnitId,
 };
 use strata_sim::time::Cycles;
+
+/// Energy of an access to a metadata cache of a few KB. Choice: a small SRAM at 16 nm reads 32 bytes for some picojoules.
+const METADATA_FJ: u64 = 4_000;
+
+/// Energy of a compression or decompression of 128 bytes. Choice: some tens of thousands of gates, used once each.
+const CODEC_FJ: u64 = 20_000;
 
 /// What compression is for.
 #[derive(Clone, Debug)]
@@ -96,6 +102,7 @@ impl CompressedSide {
             cache: Bytes(total.0 / u64::from(gpu.dram.channels)),
             ways: settings.metadata_ways,
             latency: settings.metadata_cycles,
+            access_fj: METADATA_FJ,
         });
         let time = gpu.clock.dram.span(Cycles(u64::from(settings.codec_dram_cycles)));
         let codec_cycles = gpu.clock.l2.next(time).0 as u32;
@@ -201,8 +208,8 @@ impl MemorySide for CompressedSide {
     fn attach(&mut self, parts: &mut Parts) {
         self.parts = Some(Declared {
             table: self.metadata.map(|spec| parts.table(spec)),
-            compressor: parts.unit(),
-            decompressor: parts.unit(),
+            compressor: parts.unit(CODEC_FJ),
+            decompressor: parts.unit(CODEC_FJ),
             overflow: parts.traffic("overflow"),
             merge: parts.traffic("merge"),
         });
@@ -233,11 +240,12 @@ impl MemorySide for CompressedSide {
         planner.store(new, new != old, whole, merged);
     }
 
-    fn host_wrote(&mut self, line: LocalLine, _: LineAddr, data: &Line) {
-        self.states.set(line, Self::state_of(data));
+    fn host_wrote(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>) {
+        self.states.set(request.line, Self::state_of(request.data));
+        below.host_wrote(request);
     }
 
-    fn counts(&self) -> Vec<SideCount> {
+    fn counts(&self, _: &Counted<'_>) -> Vec<SideCount> {
         let c = &self.counts;
         let (requests, events) = (Unit::Requests, Unit::Events);
         let list = [
@@ -365,7 +373,7 @@ mod tests {
     #[track_caller]
     fn check_read(target: Target, data: &Line, steps: &[&str]) {
         let mut side = side(target);
-        side.host_wrote(LocalLine(2), LINE, data);
+        side.host_wrote(&request(LineKind::HostWrite, 0, data), &mut Below::plain());
         let mut plan = Plan::default();
         side.read(&request(LineKind::Fill, 0, data), &mut Below::plain(), &mut plan);
         assert_eq!(told(&plan), steps);
@@ -385,7 +393,7 @@ mod tests {
     #[track_caller]
     fn check_write(before: &Line, resident: u8, after: &Line, steps: &[&str]) {
         let mut side = side(Target::X2);
-        side.host_wrote(LocalLine(2), LINE, before);
+        side.host_wrote(&request(LineKind::HostWrite, 0, before), &mut Below::plain());
         let mut plan = Plan::default();
         side.write(&request(LineKind::WriteBack, resident, after), &mut Below::plain(), &mut plan);
         assert_eq!(told(&plan), steps);
@@ -412,7 +420,7 @@ mod tests {
         for data in [entry(32), entry(128), entry(64), [0; 128], entry(32)] {
             side.write(&request(LineKind::WriteBack, 0b1111, &data), &mut Below::plain(), &mut Plan::default());
         }
-        let counts = side.counts();
+        let counts = side.counts(&Counted::nothing());
         let count = |name: &str| counts.iter().find(|c| c.name == name).map(|c| c.value);
         assert_eq!(count("buddy.write_backs"), Some(5));
         assert_eq!(count("buddy.write_backs_over_link"), Some(1));
@@ -427,7 +435,7 @@ mod tests {
         let mut side = CompressedSide::new(Purpose::Bandwidth, &Settings::of_bpc(&values), &gpu);
         side.attach(&mut Parts::default());
         let data = entry(128);
-        side.host_wrote(LocalLine(2), LINE, &data);
+        side.host_wrote(&request(LineKind::HostWrite, 0, &data), &mut Below::plain());
         let mut plan = Plan::default();
         side.read(&request(LineKind::Fill, 0, &data), &mut Below::plain(), &mut plan);
         assert_eq!((told(&plan), plan.fill), (vec!["0:dram<4".to_owned()], SectorMask::ALL));

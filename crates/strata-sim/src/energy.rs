@@ -9,6 +9,7 @@ use strata_core::Bytes;
 use strata_core::stats::{Stats, Unit};
 
 const JOULES_PER_PICOJOULE: f64 = 1e-12;
+const JOULES_PER_FEMTOJOULE: f64 = 1e-15;
 
 /// What costs energy.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
@@ -23,6 +24,8 @@ pub struct Activity {
     pub link_idle: Bytes,
     /// Sectors that L2's data arrays read or wrote.
     pub l2_sectors: u64,
+    /// Femtojoules of what mechanisms have at the memory controllers.
+    pub controller_fj: u64,
     /// Machine instructions that warps issued.
     pub warp_instructions: u64,
     /// SMs that are switched on.
@@ -44,6 +47,8 @@ pub struct Energy {
     pub links: f64,
     /// L2.
     pub l2: f64,
+    /// Caches and units that mechanisms have at the memory controllers.
+    pub controller: f64,
     /// Instructions.
     pub instructions: f64,
     /// SMs that are switched on.
@@ -65,6 +70,7 @@ impl Energy {
             dram_io: bits(activity.dram) * config.dram_io_pj_per_bit * JOULES_PER_PICOJOULE,
             links: link * JOULES_PER_PICOJOULE,
             l2: activity.l2_sectors as f64 * config.l2_access_pj * JOULES_PER_PICOJOULE,
+            controller: activity.controller_fj as f64 * JOULES_PER_FEMTOJOULE,
             instructions: activity.warp_instructions as f64 * config.instruction_pj * JOULES_PER_PICOJOULE,
             sm_leakage: f64::from(activity.sms) * config.sm_leakage_w * seconds,
             other_leakage: config.other_leakage_w * seconds,
@@ -77,13 +83,14 @@ impl Energy {
     }
 
     /// Name, joules and meaning of each part.
-    fn parts(&self) -> [(&'static str, f64, &'static str); 8] {
+    fn parts(&self) -> [(&'static str, f64, &'static str); 9] {
         [
             ("dram_activate", self.dram_activate, "opening rows of DRAM"),
             ("dram_column", self.dram_column, "column accesses of DRAM"),
             ("dram_io", self.dram_io, "the interface of DRAM"),
             ("links", self.links, "links, busy and idle, copies between host and device included"),
             ("l2", self.l2, "sectors that L2 read and wrote: asked for, stored, filled, written back"),
+            ("controller", self.controller, "caches and units of mechanisms at the memory controllers"),
             ("instructions", self.instructions, "machine instructions that warps issued"),
             ("sm_leakage", self.sm_leakage, "SMs switched on, during launches"),
             ("other_leakage", self.other_leakage, "everything else switched on, during launches"),
@@ -137,6 +144,7 @@ mod tests {
             link: Bytes(100),
             link_idle: Bytes(50),
             l2_sectors: 7,
+            controller_fj: 5_000,
             warp_instructions: 11,
             sms: 4,
             time: Picos(1_000_000),
@@ -147,12 +155,13 @@ mod tests {
             dram_io: 2_560e-12,
             links: (8_000.0 + 400.0) * 1e-12,
             l2: 1_400e-12,
+            controller: 5e-12,
             instructions: 5_500e-12,
             // 4 x 0.5 W and 20 W, each for a microsecond.
             sm_leakage: 2e-6,
             other_leakage: 20e-6,
         };
-        check(&activity, &expected, 22_021_628e-12);
+        check(&activity, &expected, 22_021_633e-12);
         check(&Activity::default(), &Energy::default(), 0.0);
     }
 

@@ -37,6 +37,8 @@ pub struct SideReading {
     pub counts: Vec<SideCount>,
     /// Bytes that their links carried towards the GPU and away from it, headers included.
     pub carried: [Bytes; 2],
+    /// Femtojoules of their caches and units.
+    pub controller_fj: u64,
     /// Bytes per second that these links can carry each way; without links of their own, that of the host link.
     pub link_rate: u64,
 }
@@ -52,6 +54,7 @@ impl SideReading {
             tables: self.tables.iter().zip(&earlier.tables).map(|(t, e)| (t.0, t.1.delta(&e.1))).collect(),
             counts: counts.map(|(c, e)| SideCount { value: c.value - e.value, ..*c }).collect(),
             carried: [carried(0), carried(1)],
+            controller_fj: self.controller_fj - earlier.controller_fj,
             link_rate: self.link_rate,
         }
     }

@@ -72,6 +72,7 @@ counters! {
         fills: "fills", Sectors, "sectors that memory brought";
         eager_write_backs: "eager_write_backs", Sectors, "dirty sectors written back while their line stayed in L2";
         write_backs: "write_backs", Sectors, "sectors that L2 wrote to memory";
+        copied: "copied", Sectors, "sectors that a memory side took from L2 instead of DRAM, for another line";
     }
 }
 
@@ -168,7 +169,8 @@ impl Reading {
             dram: dram.moved(),
             link: Bytes(self.sides.carried[0].0 + self.sides.carried[1].0),
             link_idle: Bytes(0),
-            l2_sectors: l2.reads + l2.writes + l2.fills + l2.write_backs,
+            l2_sectors: l2.reads + l2.writes + l2.fills + l2.write_backs + l2.copied,
+            controller_fj: self.sides.controller_fj,
             warp_instructions: machine.warp_instructions,
             sms: config.sm.count,
             time,

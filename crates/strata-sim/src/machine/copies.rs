@@ -49,10 +49,19 @@ impl Machine {
             if let Some(sides) = &mut self.sides {
                 let mut data = ZEROS;
                 memory(line, &mut data);
-                sides.host_wrote(self.interleave.home(line), line, &data);
+                sides.host_wrote(self.interleave.home(line), line, touched, &data);
             }
         }
         self.come_to_rest(memory);
+    }
+
+    /// The program frees memory.
+    pub fn freed(&mut self, start: Addr, size: Bytes) {
+        if let Some(sides) = &mut self.sides {
+            for (line, _, _) in lines_of(start, size) {
+                sides.host_freed(self.interleave.home(line));
+            }
+        }
     }
 
     /// A copy from device to host.

@@ -4,7 +4,7 @@
 //! and all behind it wait with it: that is how a slow memory is felt by the SMs.
 
 use super::crossbar::Port;
-use super::sm_memory::{Kind, Request};
+use super::sm_memory::Kind;
 use super::{Event, Machine, NONE};
 use crate::cache::{Line, Place, SectorMask, Tags};
 use crate::config::{GpuConfig, WritePolicy};
@@ -101,9 +101,7 @@ impl Machine {
         let partial = if r.kind == Kind::Write { r.sectors.without(r.full) } else { SectorMask::NONE };
         let ready = self.occupy(slice, r.kind, r.sectors, partial, now);
         if let Some(v) = victim {
-            if let Some(buffers) = &mut self.victims {
-                buffers[usize::from(slice)].evicted(v.line, v.clean());
-            }
+            self.tell_evicted(slice, v.line, v.clean());
             if !v.dirty.is_empty() {
                 self.write_back(v.line, v.dirty, v.valid, ready);
             }
@@ -121,7 +119,7 @@ impl Machine {
 
     /// Takes the slice's time for a request, of whose sectors `partial` are written in part: the L2 cycle at which a hit
     /// has its data.
-    fn occupy(&mut self, slice: u16, kind: Kind, sectors: SectorMask, partial: SectorMask, now: u64) -> u64 {
+    pub(super) fn occupy(&mut self, slice: u16, kind: Kind, sectors: SectorMask, partial: SectorMask, now: u64) -> u64 {
         let l2 = &self.config.l2;
         let whole = u64::from(sectors.count() - partial.count()) * 32 * 16 / u64::from(l2.bytes_per_cycle);
         let service = (whole + u64::from(partial.count() * l2.partial_write_cycles) * 16).max(1);
@@ -151,16 +149,25 @@ impl Machine {
                 self.write_back(r.line, r.sectors, valid, ready);
             }
         }
-        self.tell_written(&r);
+        self.tell_written(r.home.slice, r.line, r.sectors);
         self.store_done(ready);
         self.requests.remove(request);
     }
 
+    /// A line has left a slice: its victim buffer may take what is clean.
+    #[inline]
+    fn tell_evicted(&mut self, slice: u16, line: LineAddr, clean: SectorMask) {
+        if let Some(buffers) = &mut self.victims {
+            buffers[usize::from(slice)].evicted(line, clean);
+            self.watch_evicted(line, clean);
+        }
+    }
+
     /// What a victim buffer has of these sectors is stale.
     #[inline]
-    fn tell_written(&mut self, r: &Request) {
+    pub(super) fn tell_written(&mut self, slice: u16, line: LineAddr, sectors: SectorMask) {
         if let Some(buffers) = &mut self.victims {
-            buffers[usize::from(r.home.slice)].written(r.line, r.sectors);
+            buffers[usize::from(slice)].written(line, sectors);
         }
     }
 
@@ -168,7 +175,7 @@ impl Machine {
         let r = self.requests[request];
         let slice = r.home.slice;
         if r.kind == Kind::Atomic {
-            self.tell_written(&r);
+            self.tell_written(slice, r.line, r.sectors);
         }
         let s = &mut self.slices[usize::from(slice)];
         let line = s.tags.line_mut(place);
@@ -178,8 +185,11 @@ impl Machine {
                 let (supplied, cycles) = buffers[usize::from(slice)].missed(r.line, lacking);
                 line.valid = line.valid.or(supplied);
                 ready += u64::from(cycles);
+                self.watch_supplied(r.line, supplied);
             }
         }
+        let s = &mut self.slices[usize::from(slice)];
+        let line = s.tags.line_mut(place);
         let missing = r.sectors.without(line.valid);
         s.stats.reads += u64::from(r.sectors.count());
         s.stats.read_hits += u64::from(r.sectors.and(line.valid).count());
@@ -313,10 +323,12 @@ impl Machine {
             before
         });
         let now = self.config.clock.l2.next(self.now).0;
-        if let Some((_, Some(victim))) = room
-            && !victim.dirty.is_empty()
-        {
-            self.write_back(victim.line, victim.dirty, victim.valid, now);
+        self.tell_written(home.slice, line, touched);
+        if let Some((_, Some(victim))) = room {
+            self.tell_evicted(home.slice, victim.line, victim.clean());
+            if !victim.dirty.is_empty() {
+                self.write_back(victim.line, victim.dirty, victim.valid, now);
+            }
         }
         self.watch_host_write(line, touched, whole, before);
         if let Some(old) = aged {

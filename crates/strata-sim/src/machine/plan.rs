@@ -5,14 +5,15 @@
 
 use super::home::Home;
 use super::l2::Miss;
+use super::sm_memory::Kind;
 use super::tables::{Lookup, Table};
 use super::{Event, Machine, NONE};
 use crate::cache::SectorMask;
 use crate::image::{Image, ZEROS};
 use crate::link::{Direction, Link};
 use crate::seam::{
-    Below, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan,
-    Step, TrafficId,
+    Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts,
+    Plan, Step, TrafficId,
 };
 use crate::side_stats::{SideReading, Traffic};
 use crate::slab::Slab;
@@ -36,10 +37,19 @@ struct Partition {
     chain: Vec<Box<dyn MemorySide>>,
     image: Option<Image>,
     tables: Vec<Table>,
-    /// When each unit is free, L2 cycles.
-    units: Vec<u64>,
+    units: Vec<Unit>,
     /// Lines by their local number, to look them up in L2; kept only beside an image: who copies lines compares data.
     lines: FxHashMap<u64, LineAddr>,
+}
+
+/// A unit of a partition.
+#[derive(Clone, Copy)]
+struct Unit {
+    /// When it is free, L2 cycles.
+    free: u64,
+    uses: u64,
+    /// Energy of a use, femtojoules.
+    use_fj: u64,
 }
 
 /// A request that the mechanism has not seen yet.
@@ -62,20 +72,22 @@ struct Running {
     miss: u32,
     begun: u16,
     ended: u16,
+    /// What memory held when it was planned; only if data is checked.
+    expected: Option<Box<Line>>,
 }
 
 /// Steps of a plan, as a power of two: how an event names a step.
 const STEP_BITS: u32 = 4;
 
 impl MemorySides {
-    /// `chain` makes the chain of a partition.
-    pub(super) fn new(partitions: u32, chain: &mut dyn FnMut(u32) -> Vec<Box<dyn MemorySide>>) -> Self {
+    /// `chain` makes the chain of a partition; `check`: data is checked.
+    pub(super) fn new(partitions: u32, chain: &mut dyn FnMut(u32) -> Vec<Box<dyn MemorySide>>, check: bool) -> Self {
         let mut links = Vec::new();
         let mut names = Vec::new();
         let partitions = (0..partitions)
             .map(|p| {
                 let mut chain = chain(p);
-                let mut parts = Parts::default();
+                let mut parts = Parts { carries_bytes: check || chain.len() > 1, ..Parts::default() };
                 for side in &mut chain {
                     side.attach(&mut parts);
                 }
@@ -87,7 +99,7 @@ impl MemorySides {
                     image: chain.iter().any(|side| side.needs_data()).then(Image::default),
                     chain,
                     tables: parts.tables.iter().map(|&spec| Table::new(spec)).collect(),
-                    units: vec![0; usize::from(parts.units)],
+                    units: parts.units.iter().map(|&use_fj| Unit { free: 0, uses: 0, use_fj }).collect(),
                     lines: FxHashMap::default(),
                 }
             })
@@ -106,14 +118,43 @@ impl MemorySides {
         }
     }
 
-    /// The host has written a line.
-    pub(super) fn host_wrote(&mut self, home: Home, line: LineAddr, data: &Line) {
-        let partition = &mut self.partitions[usize::from(home.partition)];
-        partition.lines.insert(home.local.0, line);
-        if let Some(image) = &mut partition.image {
-            image.write(home.local, SectorMask::ALL, data);
+    /// The host has written sectors of a line.
+    pub(super) fn host_wrote(&mut self, home: Home, line: LineAddr, sectors: SectorMask, data: &Line) {
+        let Partition { chain, image, lines, .. } = &mut self.partitions[usize::from(home.partition)];
+        if let Some(image) = image {
+            lines.insert(home.local.0, line);
+            image.write(home.local, sectors, data);
         }
-        partition.chain.iter_mut().for_each(|side| side.host_wrote(home.local, line, data));
+        let request = LineRequest {
+            line: home.local,
+            address: line,
+            sectors,
+            resident: SectorMask::NONE,
+            kind: LineKind::HostWrite,
+            data: image.as_ref().map_or(&ZEROS, |image| image.line(home.local)),
+        };
+        Below(chain).host_wrote(&request);
+    }
+
+    /// The program has freed the memory of a line.
+    pub(super) fn host_freed(&mut self, home: Home) {
+        Below(&mut self.partitions[usize::from(home.partition)].chain).host_freed(home.local);
+    }
+
+    /// What memory holds of a line that is asked for.
+    fn expected(&self, asked: &Deferred) -> Option<Box<Line>> {
+        let image = self.partitions[usize::from(asked.home.partition)].image.as_ref()?;
+        Some(Box::new(*image.line(asked.home.local)))
+    }
+
+    /// The sectors of a fill whose bytes the mechanism would get wrong.
+    fn wrong_sectors(&self, asked: &Deferred) -> SectorMask {
+        let Partition { chain, image, .. } = &self.partitions[usize::from(asked.home.partition)];
+        let Some((known, bytes)) = chain.iter().find_map(|side| side.delivers(asked.home.local)) else {
+            return SectorMask::NONE;
+        };
+        let held = image.as_ref().map_or(&ZEROS, |image| image.line(asked.home.local));
+        asked.sectors.and(known).and(differing(held, &bytes))
     }
 
     /// Asks the mechanism; what it answers is in `self.plan`.
@@ -149,26 +190,41 @@ impl MemorySides {
 }
 
 impl Machine {
-    /// Puts memory sides between L2 and DRAM: `chain` makes the chain of each partition, first the one that L2 asks.
+    /// Puts memory sides between L2 and DRAM, after [`Machine::check_data`] if data is to be checked: `chain` makes the chain of each partition, first the one that L2 asks.
     pub fn set_memory_side(&mut self, mut chain: impl FnMut(u32) -> Vec<Box<dyn MemorySide>>) {
-        self.sides = Some(Box::new(MemorySides::new(self.config.dram.channels, &mut chain)));
+        let check = self.checker.is_some();
+        self.sides = Some(Box::new(MemorySides::new(self.config.dram.channels, &mut chain, check)));
     }
 
     /// What memory sides did so far.
     pub(super) fn side_reading(&self) -> SideReading {
-        let Some(sides) = &self.sides else { return SideReading::default() };
+        let mut reading = SideReading::default();
+        if let Some(sides) = &self.sides {
+            self.read_sides(sides, &mut reading);
+        }
+        for buffer in self.victims.iter().flatten() {
+            reading.add_counts(buffer.counts());
+        }
+        reading
+    }
+
+    fn read_sides(&self, sides: &MemorySides, reading: &mut SideReading) {
         let own_links = sides.links.iter().map(Link::rate).sum();
-        let link_rate = if sides.links.is_empty() { self.host_link.rate() } else { own_links };
-        let mut reading = SideReading { traffic: sides.traffic.clone(), link_rate, ..SideReading::default() };
+        reading.link_rate = if sides.links.is_empty() { self.host_link.rate() } else { own_links };
+        reading.traffic.clone_from(&sides.traffic);
         for partition in &sides.partitions {
-            partition.tables.iter().for_each(|t| reading.add_table(t.spec.name, &t.counts));
-            partition.chain.iter().for_each(|side| reading.add_counts(side.counts()));
+            let tables: Vec<_> = partition.tables.iter().map(|t| t.counts).collect();
+            for t in &partition.tables {
+                reading.add_table(t.spec.name, &t.counts);
+                reading.controller_fj += t.counts.accesses * t.spec.access_fj;
+            }
+            reading.controller_fj += partition.units.iter().map(|unit| unit.uses * unit.use_fj).sum::<u64>();
+            partition.chain.iter().for_each(|side| reading.add_counts(side.counts(&Counted(&tables))));
         }
         for (k, direction) in [Direction::In, Direction::Out].into_iter().enumerate() {
             let own: u64 = sides.links.iter().map(|link| link.carried(direction).0).sum();
             reading.carried[k] = Bytes(own + self.host_link.carried(direction).0 - self.copies.carried[k].0);
         }
-        reading
     }
 
     /// Plans that have not ended, and requests that were not planned yet.
@@ -200,6 +256,13 @@ impl Machine {
         for asked in deferred.drain(..) {
             let Some(sides) = &mut self.sides else { return };
             sides.plan(&asked, &mut memory);
+            let mut expected = None;
+            if let Some(checker) = &mut self.checker {
+                expected = sides.expected(&asked);
+                if asked.miss != NONE {
+                    checker.side_delivers(asked.line, sides.wrong_sectors(&asked));
+                }
+            }
             if asked.miss != NONE {
                 let more = sides.plan.fill.without(asked.sectors);
                 let Miss { slice, place, sectors } = &mut self.misses[asked.miss];
@@ -216,7 +279,7 @@ impl Machine {
                 continue;
             }
             let plan = sides.plan.clone();
-            let running = Running { plan, home: asked.home, miss: asked.miss, begun: 0, ended: 0 };
+            let running = Running { plan, home: asked.home, miss: asked.miss, begun: 0, ended: 0, expected };
             let running = sides.running.add(running);
             self.go_on(running, asked.ready);
         }
@@ -287,22 +350,49 @@ impl Machine {
                 self.queue.push(arrival, tag);
             }
             Move::Unit { unit, latency, interval } => {
-                let free = &mut sides.partitions[usize::from(home.partition)].units[usize::from(unit.0)];
-                let start = now.max(*free);
-                *free = start + u64::from(interval);
+                let unit = &mut sides.partitions[usize::from(home.partition)].units[usize::from(unit.0)];
+                let start = now.max(unit.free);
+                unit.free = start + u64::from(interval);
+                unit.uses += 1;
                 self.queue.push(self.config.clock.l2.edge(Cycles(start + u64::from(latency))), tag);
             }
             Move::Table { table, entry, dir } => self.begin_table_step(step, table.0, entry, dir, home, now),
-            Move::CopyFromL2 { line, sectors, otherwise } => {
-                if self.is_clean_in_l2(home, line, sectors) {
-                    let ready = now + u64::from(self.config.l2.latency);
-                    self.queue.push(self.config.clock.l2.edge(Cycles(ready)), tag);
-                } else if let Some(sides) = &mut self.sides {
-                    sides.count(TrafficId::DATA, Dir::Read, false, u64::from(sectors.count()) * SECTOR_BYTES);
-                    self.step_to_dram(step, home, otherwise, sectors, Dir::Read, now);
+            Move::CopyFromL2 { line, sectors, otherwise, why } => {
+                let copied = self.copy_from_l2(step, home, line, sectors, now);
+                let rest = sectors.without(copied);
+                if let Some(sides) = &mut self.sides
+                    && !rest.is_empty()
+                {
+                    sides.count(why, Dir::Read, false, u64::from(rest.count()) * SECTOR_BYTES);
+                    self.step_to_dram(step, home, otherwise, rest, Dir::Read, now);
                 }
             }
         }
+    }
+
+    /// Takes what it can of a line from L2 and tells what that is. If it is all, the step ends when L2 has read it; else it
+    /// ends with the rest, which takes longer.
+    fn copy_from_l2(&mut self, step: u32, home: Home, line: LocalLine, wanted: SectorMask, now: u64) -> SectorMask {
+        let (source, there) = self.clean_in_l2(home, line, wanted);
+        let Some(sides) = &mut self.sides else { return SectorMask::NONE };
+        let Partition { chain, image, .. } = &mut sides.partitions[usize::from(home.partition)];
+        let copied = chain.iter_mut().fold(there, |there, side| side.copies(line, wanted, there)).and(there);
+        if copied.is_empty() {
+            return copied;
+        }
+        if let (Some(checker), Some(image)) = (&mut self.checker, image)
+            && let Some(expected) = &sides.running[step >> STEP_BITS].expected
+        {
+            // What is clean in L2 is what memory holds under that name.
+            checker.copied(source, copied.and(differing(image.line(line), expected)));
+        }
+        let slice = self.interleave.home(source).slice;
+        self.slices[usize::from(slice)].stats.copied += u64::from(copied.count());
+        let ready = self.occupy(slice, Kind::Read, copied, SectorMask::NONE, now);
+        if copied == wanted {
+            self.queue.push(self.config.clock.l2.edge(Cycles(ready)), Event::new(Event::STEP, step));
+        }
+        copied
     }
 
     /// A write is posted: its step ends when the channel's queue has it.
@@ -338,14 +428,12 @@ impl Machine {
         }
     }
 
-    fn is_clean_in_l2(&self, home: Home, line: LocalLine, sectors: SectorMask) -> bool {
-        let Some(sides) = &self.sides else { return false };
-        let Some(&line) = sides.partitions[usize::from(home.partition)].lines.get(&line.0) else { return false };
-        let home = self.interleave.home(line);
-        self.slices[usize::from(home.slice)]
-            .tags
-            .peek(home.set, line)
-            .is_some_and(|l| sectors.without(l.valid).is_empty() && sectors.and(l.dirty).is_empty())
+    /// The sectors of a partition's line that L2 has and that memory has, too; and the line.
+    fn clean_in_l2(&self, home: Home, line: LocalLine, wanted: SectorMask) -> (LineAddr, SectorMask) {
+        let lines = self.sides.as_ref().map(|sides| &sides.partitions[usize::from(home.partition)].lines);
+        let Some(&line) = lines.and_then(|lines| lines.get(&line.0)) else { return (LineAddr(0), SectorMask::NONE) };
+        let state = self.l2_state(line).1;
+        (line, wanted.and(state.valid).without(state.dirty))
     }
 
     /// A step has ended.
@@ -369,4 +457,10 @@ impl Machine {
         }
         self.step_ends(step, t);
     }
+}
+
+/// The sectors in which two lines differ.
+fn differing(a: &Line, b: &Line) -> SectorMask {
+    let sectors = a.chunks_exact(SECTOR_BYTES as usize).zip(b.chunks_exact(SECTOR_BYTES as usize));
+    SectorMask(sectors.enumerate().fold(0, |mask, (k, (a, b))| mask | u8::from(a != b) << k))
 }

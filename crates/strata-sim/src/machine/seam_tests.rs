@@ -154,10 +154,10 @@ fn before(what: fn(&Parts2) -> Move, seen: &Seen) -> Box<dyn MemorySide> {
 impl MemorySide for Before {
     fn attach(&mut self, parts: &mut Parts) {
         let home = LocalAddr(1 << 30);
-        let spec = TableSpec { name: "map", entry_bits: 8, home, cache: Bytes(64), ways: 2, latency: 20 };
+        let spec = TableSpec { name: "map", entry_bits: 8, home, cache: Bytes(64), ways: 2, latency: 20, access_fj: 0 };
         self.parts = Parts2 {
             table: parts.table(spec),
-            unit: parts.unit(),
+            unit: parts.unit(0),
             link: parts.link(LinkConfig { gb_per_s: 32.0, latency_ns: 500.0, header_bytes: 0 }),
             traffic: parts.traffic("far"),
         };

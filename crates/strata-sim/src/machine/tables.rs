@@ -105,9 +105,8 @@ mod tests {
 
     /// Entries of 4 bits: 64 to a sector, 256 to a line.
     fn table(cache: u64, ways: u32) -> Table {
-        let spec =
-            TableSpec { name: "map", entry_bits: 4, home: LocalAddr(1 << 20), cache: Bytes(cache), ways, latency: 1 };
-        Table::new(spec)
+        let (home, cache) = (LocalAddr(1 << 20), Bytes(cache));
+        Table::new(TableSpec { name: "map", entry_bits: 4, home, cache, ways, latency: 1, access_fj: 0 })
     }
 
     #[track_caller]

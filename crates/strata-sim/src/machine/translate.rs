@@ -5,7 +5,7 @@
 
 use super::sm_memory::LineOp;
 use super::{Event, Machine};
-use crate::cache::Tags;
+use crate::cache::{SectorMask, Tags};
 use crate::config::GpuConfig;
 use crate::link::Direction;
 use crate::seam::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, Token, Walk};
@@ -229,6 +229,7 @@ impl Machine {
                 self.drop_from_l1(sm, line);
             }
             let home = self.interleave.home(line);
+            self.tell_written(home.slice, line, SectorMask::ALL);
             let tags = &mut self.slices[usize::from(home.slice)].tags;
             // A line on its way stays: who waits for it was here before the page left.
             if tags.peek(home.set, line).is_some_and(|l| l.pending.is_empty())

@@ -114,6 +114,22 @@ impl Machine {
         }
     }
 
+    /// Clean sectors of a line go to the victim buffer of their slice, which may keep them.
+    #[inline]
+    pub(super) fn watch_evicted(&mut self, line: LineAddr, clean: SectorMask) {
+        if let Some(c) = &mut self.checker {
+            c.evicted(line, clean);
+        }
+    }
+
+    /// A victim buffer gives sectors back to L2.
+    #[inline]
+    pub(super) fn watch_supplied(&mut self, line: LineAddr, sectors: SectorMask) {
+        if let Some(c) = &mut self.checker {
+            c.supplied(line, sectors);
+        }
+    }
+
     /// L2 has what a request wants at L2 cycle `ready`.
     #[inline]
     pub(super) fn watch_served(&mut self, request: u32, ready: u64) {

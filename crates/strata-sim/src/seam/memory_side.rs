@@ -24,6 +24,7 @@
 
 use crate::cache::SectorMask;
 use crate::config::LinkConfig;
+use crate::side_stats::TableCounts;
 use arrayvec::ArrayVec;
 use strata_core::stats::Unit;
 use strata_core::{Bytes, LINE_BYTES, LineAddr};
@@ -62,22 +63,24 @@ pub enum LineKind {
     Fill,
     /// Dirty sectors leave L2.
     WriteBack,
+    /// The host has written sectors: no traffic of the machine's.
+    HostWrite,
 }
 
-/// A fill or a write-back.
+/// A fill, a write-back, or what the host wrote.
 #[derive(Clone, Copy, Debug)]
 pub struct LineRequest<'a> {
     /// The line.
     pub line: LocalLine,
     /// The same line as the program names it: for mechanisms that treat allocations differently.
     pub address: LineAddr,
-    /// Sectors wanted, or dirty.
+    /// Sectors wanted, dirty, or written by the host.
     pub sectors: SectorMask,
     /// Sectors that L2 has, or had until the write-back.
     pub resident: SectorMask,
-    /// Which of the two.
+    /// Which of these.
     pub kind: LineKind,
-    /// What memory holds: before a fill, or after a write-back.
+    /// What memory holds: before a fill, or after a write.
     pub data: &'a Line,
 }
 
@@ -161,7 +164,8 @@ pub enum Move {
         /// L2 cycles until it takes the next.
         interval: u32,
     },
-    /// Copies sectors from L2 if they are there and clean when the step begins, else reads them from DRAM.
+    /// Copies sectors from L2 that are there and clean when the step begins (see [`MemorySide::copies`]), and reads the
+    /// others from DRAM.
     CopyFromL2 {
         /// The line.
         line: LocalLine,
@@ -169,6 +173,8 @@ pub enum Move {
         sectors: SectorMask,
         /// Where they are in DRAM.
         otherwise: LocalAddr,
+        /// Why, for those that DRAM is asked for.
+        why: TrafficId,
     },
 }
 
@@ -237,15 +243,19 @@ pub struct TableSpec {
     pub ways: u32,
     /// L2 cycles of a hit.
     pub latency: u32,
+    /// Energy of an access to the cache, in femtojoules.
+    pub access_fj: u64,
 }
 
 /// What a memory side needs of the machine, declared once per partition.
 #[derive(Default)]
 pub struct Parts {
     pub(crate) tables: Vec<TableSpec>,
-    pub(crate) units: u8,
+    /// The energy of a use of each unit, in femtojoules.
+    pub(crate) units: Vec<u64>,
     pub(crate) links: Vec<LinkConfig>,
     pub(crate) traffic: Vec<&'static str>,
+    pub(crate) carries_bytes: bool,
 }
 
 impl Parts {
@@ -255,16 +265,21 @@ impl Parts {
         TableId(self.tables.len() as u8 - 1)
     }
 
-    /// A unit that can be occupied.
-    pub fn unit(&mut self) -> UnitId {
-        self.units += 1;
-        UnitId(self.units - 1)
+    /// A unit that can be occupied; each use takes `femtojoules`.
+    pub fn unit(&mut self, femtojoules: u64) -> UnitId {
+        self.units.push(femtojoules);
+        UnitId(self.units.len() as u8 - 1)
     }
 
     /// A link to far memory; all partitions share it.
     pub fn link(&mut self, config: LinkConfig) -> LinkId {
         self.links.push(config);
         LinkId(self.links.len() as u8 - 1)
+    }
+
+    /// True if a side that moves lines must know the bytes at each place: data is checked, or a side below looks at them.
+    pub fn carries_bytes(&self) -> bool {
+        self.carries_bytes
     }
 
     /// A class of traffic, beside data and metadata.
@@ -287,6 +302,21 @@ pub struct SideCount {
     pub value: u64,
 }
 
+/// What the machine has counted for the memory sides of a partition.
+pub struct Counted<'a>(pub(crate) &'a [TableCounts]);
+
+impl Counted<'_> {
+    /// What the cache of a table did; nothing if the table is of another machine.
+    pub fn table(&self, table: TableId) -> TableCounts {
+        self.0.get(usize::from(table.0)).copied().unwrap_or_default()
+    }
+
+    /// Of a machine that has done nothing: for mechanisms that are tested without one.
+    pub const fn nothing() -> Self {
+        Counted(&[])
+    }
+}
+
 /// A mechanism between L2 and DRAM; one instance serves one partition.
 pub trait MemorySide {
     /// Declares what it needs of the machine.
@@ -303,11 +333,31 @@ pub trait MemorySide {
     /// Sectors leave L2. `request.data` is the line as memory holds it afterwards.
     fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan);
 
-    /// The host has written a line, which now holds `data`; no traffic of the machine's.
-    fn host_wrote(&mut self, _line: LocalLine, _address: LineAddr, _data: &Line) {}
+    /// The host has written `request.sectors`; `request.data` is the line as memory holds it afterwards. No traffic of the
+    /// machine's.
+    fn host_wrote(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>) {
+        below.host_wrote(request);
+    }
+
+    /// The program has freed the memory of a line: nobody needs what it holds.
+    fn host_freed(&mut self, line: LocalLine, below: &mut Below<'_>) {
+        below.host_freed(line);
+    }
+
+    /// A [`Move::CopyFromL2`] of `line` begins, and L2 has `there` of its sectors, clean: those that may be taken. The side
+    /// that planned it may have moved the line since then, so that its name stands for other data.
+    fn copies(&mut self, _line: LocalLine, _wanted: SectorMask, there: SectorMask) -> SectorMask {
+        there
+    }
+
+    /// With [`Parts::carries_bytes`], for sides that move lines: the bytes that a fill would deliver, and the sectors of
+    /// which that is known. `--check-data` compares them with what memory must hold.
+    fn delivers(&self, _line: LocalLine) -> Option<(SectorMask, Line)> {
+        None
+    }
 
     /// What it has counted.
-    fn counts(&self) -> Vec<SideCount> {
+    fn counts(&self, _machine: &Counted<'_>) -> Vec<SideCount> {
         Vec::new()
     }
 
@@ -342,6 +392,20 @@ impl Below<'_> {
             first.write(request, &mut Below(rest), plan);
         } else {
             plan.add(plain(request, Dir::Write), StepSet::NONE, true);
+        }
+    }
+
+    /// Tells what the host wrote.
+    pub fn host_wrote(&mut self, request: &LineRequest<'_>) {
+        if let Some((first, rest)) = self.0.split_first_mut() {
+            first.host_wrote(request, &mut Below(rest));
+        }
+    }
+
+    /// Tells what the program freed.
+    pub fn host_freed(&mut self, line: LocalLine) {
+        if let Some((first, rest)) = self.0.split_first_mut() {
+            first.host_freed(line, &mut Below(rest));
         }
     }
 

@@ -21,7 +21,7 @@ mod place;
 mod victim;
 
 pub use memory_side::{
-    Below, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan,
+    Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan,
     SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId,
 };
 pub use offload::{Candidate, Offload, StackId};

@@ -1,5 +1,6 @@
 //! The victim seam: what becomes of lines that leave L2.
 
+use super::SideCount;
 use crate::cache::SectorMask;
 use strata_core::LineAddr;
 
@@ -12,6 +13,11 @@ pub trait Victim {
     /// Memory is asked for the others.
     fn missed(&mut self, line: LineAddr, sectors: SectorMask) -> (SectorMask, u32);
 
-    /// Sectors of a line were written: what the buffer has of them is stale.
+    /// Sectors of a line were written, by the program or by the host, or their page left: what the buffer has of them is stale.
     fn written(&mut self, line: LineAddr, sectors: SectorMask);
+
+    /// What it has counted.
+    fn counts(&self) -> Vec<SideCount> {
+        Vec::new()
+    }
 }

@@ -14,6 +14,8 @@ pub(super) enum Reader {
     Host,
     /// Nobody yet: the newest data is nowhere.
     EndOfKernel,
+    /// A mechanism between L2 and DRAM, which has other bytes.
+    MemorySide,
 }
 
 /// Which copy was old.
@@ -27,6 +29,8 @@ pub(super) enum Copy {
     L2(u32),
     /// In memory, and L2 has none.
     Memory,
+    /// In L2, of another line that was taken for this.
+    OtherLine,
     /// The write has never arrived at L2.
     OnTheWay,
 }
@@ -51,6 +55,7 @@ impl Failure {
             Reader::Reduction => "an atomic at L2".to_owned(),
             Reader::Host => "a copy to the host".to_owned(),
             Reader::EndOfKernel => "the end of a kernel".to_owned(),
+            Reader::MemorySide => return Self::of_memory_side(self.at, &address),
         };
         let missed = if self.missed.kernel == Origin::HOST {
             "a write of the host".to_owned()
@@ -59,6 +64,20 @@ impl Failure {
         };
         let (place, cause) = self.cause(dirty);
         format!("{reader} finds old data in the sector at {address}: {place} lacks {missed}; {cause}")
+    }
+
+    /// Bytes differ where a mechanism says that they are the same.
+    fn of_memory_side(at: Copy, address: &str) -> String {
+        match at {
+            Copy::OtherLine => format!(
+                "a memory side copies the sector at {address} from L2 for a line that holds other bytes; the line that it \
+                 maps to has moved or changed"
+            ),
+            _ => format!(
+                "a memory side would deliver other bytes than were stored for the sector at {address}; a mapping, a count \
+                 or a write of its own is wrong"
+            ),
+        }
     }
 
     fn cause(&self, dirty: bool) -> (String, &'static str) {
@@ -74,6 +93,7 @@ impl Failure {
             }
             Copy::L2(slice) => (format!("L2 slice {slice}"), "a write-back of a dirty sector was missed"),
             Copy::Memory => ("memory".to_owned(), "a write-back of a dirty sector was missed"),
+            Copy::OtherLine => ("L2".to_owned(), "another line was taken for it"),
             Copy::OnTheWay => ("L2".to_owned(), "the write never arrived there"),
         }
     }

@@ -87,6 +87,8 @@ pub(super) struct Checker {
     answers: FxHashMap<u32, LineCopy>,
     /// What memory delivers, by L2 miss.
     fills: FxHashMap<u32, LineCopy>,
+    /// What lines held when they left L2 for a victim buffer.
+    victims: FxHashMap<LineAddr, LineCopy>,
     counts: Counts,
     failure: Option<Box<Failure>>,
     leave_out: Option<Step>,
@@ -105,6 +107,7 @@ impl Checker {
             writes: FxHashMap::default(),
             answers: FxHashMap::default(),
             fills: FxHashMap::default(),
+            victims: FxHashMap::default(),
             counts: Counts::default(),
             failure: None,
             leave_out: None,
@@ -276,6 +279,36 @@ impl Checker {
                 known[s].l2 = Held::default();
             }
             known[s].l2.join(&fill[s]);
+        }
+    }
+
+    /// Clean sectors of a line leave L2, and a victim buffer may keep them.
+    pub(super) fn evicted(&mut self, line: LineAddr, clean: SectorMask) {
+        let Some(known) = self.ledger.line(line) else { return };
+        let kept = self.victims.entry(line).or_default();
+        members(clean).for_each(|s| kept[s].clone_from(&known[s].l2));
+    }
+
+    /// A victim buffer gives sectors back.
+    pub(super) fn supplied(&mut self, line: LineAddr, sectors: SectorMask) {
+        let Some(kept) = self.victims.get(&line) else { return };
+        let known = self.ledger.line_mut(line);
+        members(sectors).for_each(|s| known[s].l2.join(&kept[s]));
+    }
+
+    /// A memory side would deliver other bytes than memory holds for these sectors of a line.
+    pub(super) fn side_delivers(&mut self, line: LineAddr, wrong: SectorMask) {
+        self.fail_bytes(line, wrong, Copy::Memory);
+    }
+
+    /// A memory side takes sectors from a line in L2 that are not what it wants them for.
+    pub(super) fn copied(&mut self, source: LineAddr, wrong: SectorMask) {
+        self.fail_bytes(source, wrong, Copy::OtherLine);
+    }
+
+    fn fail_bytes(&mut self, line: LineAddr, wrong: SectorMask, at: Copy) {
+        if let Some(sector) = members(wrong).next() {
+            self.fail(Failure { line, sector, reader: Reader::MemorySide, at, missed: Origin::host() });
         }
     }
 
