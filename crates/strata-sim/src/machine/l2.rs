@@ -154,6 +154,7 @@ impl Machine {
         self.tell_written(&r);
         self.store_done(ready);
         self.requests.remove(request);
+        self.page_released(r.line);
     }
 
     /// What a victim buffer has of these sectors is stale.
@@ -218,6 +219,7 @@ impl Machine {
         if r.load == NONE {
             self.store_done(ready);
             self.requests.remove(request);
+            self.page_released(r.line);
             return;
         }
         let ready = self.config.clock.l2.edge(Cycles(ready));

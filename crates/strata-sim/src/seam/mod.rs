@@ -25,6 +25,6 @@ pub use memory_side::{
     SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId,
 };
 pub use offload::{Candidate, Offload, StackId};
-pub use paging::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, Token, Walk};
+pub use paging::{AccessInfo, Action, Actions, FaultId, HostCall, PageId, PageRange, Paging, Token, Walk};
 pub use place::{Place, Placed};
 pub use victim::Victim;

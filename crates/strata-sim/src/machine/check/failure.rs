@@ -27,6 +27,8 @@ pub(super) enum Copy {
     L2(u32),
     /// In memory, and L2 has none.
     Memory,
+    /// At the host: its page is not on the device.
+    HostPage,
     /// The write has never arrived at L2.
     OnTheWay,
 }
@@ -73,6 +75,9 @@ impl Failure {
                 (format!("L2 slice {slice}"), "a fill was not merged with bytes that stores had written")
             }
             Copy::L2(slice) => (format!("L2 slice {slice}"), "a write-back of a dirty sector was missed"),
+            Copy::HostPage => {
+                ("the host's copy of the page".to_owned(), "a page was not copied to the host when it left")
+            }
             Copy::Memory => ("memory".to_owned(), "a write-back of a dirty sector was missed"),
             Copy::OnTheWay => ("L2".to_owned(), "the write never arrived there"),
         }
