@@ -1,8 +1,9 @@
 //! The vocabulary that every room of StrataSim shares, and nothing else.
 //!
-//! Six groups live here:
+//! Seven groups live here:
 //!
 //! * [`addr`]: what an address, a size and a launch shape are ([`Addr`], [`Bytes`], [`Dim3`]);
+//! * [`advice`]: what a program says about the use of its memory ([`Advice`]);
 //! * [`op`]: what a warp does, as seen from outside the warp ([`OpInfo`], [`WarpOp`], [`OpBatch`], [`WarpSource`]);
 //! * [`count`]: how much was executed ([`Counts`]);
 //! * [`stats`]: what a run reports, by path, with unit and description ([`Stats`]);
@@ -21,6 +22,7 @@
 //! ```
 
 pub mod addr;
+pub mod advice;
 pub mod config;
 pub mod count;
 pub mod nearest;
@@ -29,6 +31,7 @@ pub mod settings;
 pub mod stats;
 
 pub use addr::{Addr, Bytes, Dim3, LINE_BYTES, LineAddr, SECTOR_BYTES};
+pub use advice::Advice;
 pub use count::Counts;
 pub use op::{
     Access, AddressSet, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,

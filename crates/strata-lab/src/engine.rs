@@ -123,7 +123,7 @@ pub(crate) fn tell(
 ) {
     match event {
         HostEvent::CopyIn { start, size } => machine.copy_in(*start, *size, memory),
-        HostEvent::CopyOut { size, .. } => machine.copy_out(*size),
+        HostEvent::CopyOut { start, size } => machine.copy_out(*start, *size, memory),
         HostEvent::Alloc(allocation) => machine.allocated(allocation.start, allocation.size, &allocation.name),
         HostEvent::Memset { start, size } => machine.memset(*start, *size, memory),
         HostEvent::LaunchBegin { kernel, .. } => machine.launches(kernel),

@@ -171,7 +171,7 @@ fn main() {
         "none" | "tlb" => {}
         "memory-side" => machine.set_memory_side(|_| vec![Box::new(Null)]),
         "victim" => machine.set_victims(|_| Box::new(Null)),
-        "paging" => machine.set_paging(Box::new(Null)),
+        "paging" => machine.set_paging(Box::new(Null), Addr(0)..Addr(u64::MAX)),
         "place" => machine.set_place(Box::new(Null)),
         "offload" => machine.set_offload(Box::new(Null)),
         other => panic!("`{other}` is no seam"),

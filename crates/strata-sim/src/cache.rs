@@ -106,6 +106,8 @@ pub struct Tags {
     usable: u32,
     /// How many lines of a set count as young, in sixteenths of a line.
     young: u32,
+    /// Something was put in since the array was made or emptied.
+    is_used: bool,
     crossed: Option<Place>,
 }
 
@@ -121,6 +123,7 @@ impl Tags {
             ways,
             usable: ways,
             young: ways * 16,
+            is_used: false,
             crossed: None,
         }
     }
@@ -223,6 +226,7 @@ impl Tags {
             valid: old.valid,
         });
         self.numbers[at] = line.0;
+        self.is_used = true;
         self.lines[at] = Line::default();
         self.rejuvenate(set, position);
         Some((Place(at as u32), victim))
@@ -253,6 +257,13 @@ impl Tags {
     pub fn clear(&mut self) {
         self.numbers.fill(FREE);
         self.lines.fill(Line::default());
+        self.is_used = false;
+    }
+
+    /// All places that can be filled; none if nothing was ever put in.
+    pub fn places(&self) -> impl Iterator<Item = Place> + use<> {
+        let used = if self.is_used { self.numbers.len() as u32 } else { 0 };
+        (0..used).map(Place)
     }
 
     /// All lines that are present.

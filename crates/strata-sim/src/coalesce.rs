@@ -10,6 +10,8 @@ pub struct LineRequest {
     pub line: LineAddr,
     /// Sectors touched.
     pub sectors: SectorMask,
+    /// Sectors that lanes touch, whatever becomes of `sectors` in a cache that fetches lines whole.
+    pub asked: SectorMask,
     /// Sectors all of whose bytes are touched; a store to the others merges with what is there.
     pub full: SectorMask,
 }
@@ -51,7 +53,7 @@ fn part_of_line(address: Addr, width: u32) -> LineRequest {
     let (first, last) =
         (address.0 % LINE_BYTES / u64::from(SECTOR), (address.0 + u64::from(width) - 1) % LINE_BYTES / 32);
     let sectors = SectorMask(((1u8 << (last - first + 1)) - 1) << first);
-    LineRequest { line: address.line(), sectors, full: SectorMask::NONE }
+    LineRequest { line: address.line(), sectors, asked: sectors, full: SectorMask::NONE }
 }
 
 /// Requests for all bytes from `first` on.
@@ -66,7 +68,8 @@ fn range(first: Addr, bytes: u64, out: &mut Vec<LineRequest>) {
         let full = (at - start).div_ceil(32)..(stop - start) / 32;
         let bits =
             |r: std::ops::Range<u64>| SectorMask(if r.start < r.end { (1u8 << r.end) - (1 << r.start) } else { 0 });
-        out.push(LineRequest { line, sectors: bits(sectors), full: bits(full) });
+        let sectors = bits(sectors);
+        out.push(LineRequest { line, sectors, asked: sectors, full: bits(full) });
         at = stop;
     }
 }
@@ -89,7 +92,8 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
         } else {
             let known = out[first..].iter().position(|r| r.line == line);
             if known.is_none() {
-                out.push(LineRequest { line, sectors: SectorMask::NONE, full: SectorMask::NONE });
+                let none = SectorMask::NONE;
+                out.push(LineRequest { line, sectors: none, asked: none, full: none });
             }
             known.map_or(out.len() - 1, |k| first + k)
         };
@@ -102,6 +106,7 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
             request.sectors.0 |= u8::from(part != 0) << sector;
             request.full.0 |= u8::from(part == u32::MAX) << sector;
         }
+        request.asked = request.sectors;
     }
     let mut kept = first;
     for k in first..out.len() {
@@ -110,6 +115,7 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
             out[start..first].iter_mut().find(|r| r.line == request.line && r.sectors.and(request.sectors).is_empty());
         if let Some(earlier) = earlier {
             earlier.sectors = earlier.sectors.or(request.sectors);
+            earlier.asked = earlier.sectors;
             earlier.full = earlier.full.or(request.full);
         } else {
             out[kept] = request;

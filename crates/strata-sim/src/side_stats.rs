@@ -48,11 +48,10 @@ impl SideReading {
     #[must_use]
     pub fn delta(&self, earlier: &Self) -> Self {
         let carried = |k: usize| Bytes(self.carried[k].0 - earlier.carried[k].0);
-        let counts = self.counts.iter().zip(&earlier.counts);
         Self {
             traffic: self.traffic.iter().zip(&earlier.traffic).map(|(t, e)| (t.0, t.1.delta(&e.1))).collect(),
             tables: self.tables.iter().zip(&earlier.tables).map(|(t, e)| (t.0, t.1.delta(&e.1))).collect(),
-            counts: counts.map(|(c, e)| SideCount { value: c.value - e.value, ..*c }).collect(),
+            counts: since(&self.counts, &earlier.counts),
             carried: [carried(0), carried(1)],
             controller_fj: self.controller_fj - earlier.controller_fj,
             link_rate: self.link_rate,
@@ -88,9 +87,7 @@ impl SideReading {
             let (hits, accesses) = (table.hits as f64, table.accesses as f64);
             stats.quotient(format!("{prefix}.{name}.hit_rate"), hits, accesses, Unit::Fraction, what);
         }
-        for count in &self.counts {
-            stats.count(format!("{prefix}.{}", count.name), count.value, count.unit, count.what);
-        }
+        export(&self.counts, prefix, stats);
         if self.traffic.is_empty() {
             return;
         }
@@ -104,6 +101,18 @@ impl SideReading {
             let could = self.link_rate as f64 * seconds;
             stats.quotient(format!("{prefix}.link.{way}_use"), carried.0 as f64, could, Unit::Fraction, what);
         }
+    }
+}
+
+/// What a mechanism counted since an earlier reading.
+pub(crate) fn since(counts: &[SideCount], earlier: &[SideCount]) -> Vec<SideCount> {
+    counts.iter().zip(earlier).map(|(c, e)| SideCount { value: c.value - e.value, ..*c }).collect()
+}
+
+/// Adds what a mechanism counted to a tree, below `prefix`.
+pub(crate) fn export(counts: &[SideCount], prefix: &str, stats: &mut Stats) {
+    for count in counts {
+        stats.count(format!("{prefix}.{}", count.name), count.value, count.unit, count.what);
     }
 }
 

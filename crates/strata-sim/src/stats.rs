@@ -8,7 +8,8 @@ use crate::config::GpuConfig;
 use crate::counters::counters;
 use crate::dram::ChannelStats;
 use crate::energy::{Activity, Energy};
-use crate::side_stats::SideReading;
+use crate::seam::SideCount;
+use crate::side_stats::{self, SideReading};
 use crate::time::Cycles;
 use strata_core::Bytes;
 use strata_core::stats::{Members, Stats, Unit};
@@ -100,6 +101,8 @@ pub struct Reading {
     pub channels: Vec<ChannelStats>,
     /// Memory sides.
     pub sides: SideReading,
+    /// What the paging mechanism counts; empty without one.
+    pub paging: Vec<SideCount>,
 }
 
 impl Reading {
@@ -111,6 +114,7 @@ impl Reading {
             slices: self.slices.iter().zip(&earlier.slices).map(|(s, e)| s.delta(e)).collect(),
             channels: self.channels.iter().zip(&earlier.channels).map(|(c, e)| c.delta(e)).collect(),
             sides: self.sides.delta(&earlier.sides),
+            paging: side_stats::since(&self.paging, &earlier.paging),
         }
     }
 
@@ -164,6 +168,7 @@ impl Reading {
         rate("dram.bandwidth", dram.moved().0 as f64, time.0 as f64 / 1e12, Unit::BytesPerSecond, what);
 
         self.sides.export(prefix, time.0 as f64 / 1e12, stats);
+        side_stats::export(&self.paging, prefix, stats);
         let activity = Activity {
             activates: dram.activates,
             dram: dram.moved(),
@@ -207,7 +212,7 @@ mod tests {
             machine: MachineStats { sent: requests, ..MachineStats::default() },
             slices: vec![SliceStats { reads, ..SliceStats::default() }],
             channels: vec![ChannelStats { activates: 2 * reads, ..ChannelStats::default() }],
-            sides: SideReading::default(),
+            ..Reading::default()
         };
         assert_eq!(reading(7, 30).delta(&reading(5, 10)), reading(2, 20));
     }
@@ -235,7 +240,7 @@ mod tests {
             },
             slices: vec![slice(10, 8), slice(6, 4)],
             channels: vec![channel(2, 1), channel(1, 0)],
-            sides: SideReading::default(),
+            ..Reading::default()
         };
         let mut config = load("titan-v", &[""; 0]).expect("a preset").config;
         config.clock.core = Clock::from_khz(1_000_000);

@@ -9,7 +9,7 @@ use super::check::lines_of;
 use crate::energy::{Activity, Energy};
 use crate::image::ZEROS;
 use crate::link::Direction;
-use crate::seam::Line;
+use crate::seam::{HostCall, Line};
 use crate::time::Picos;
 use strata_core::stats::{Stats, Unit};
 use strata_core::{Addr, Bytes, LineAddr};
@@ -33,6 +33,9 @@ impl Machine {
         if size.0 == 0 {
             return;
         }
+        if self.is_paged(start.line()) {
+            return self.host_writes_pages(start, size, &mut memory);
+        }
         self.host_writes(start, size, self.config.l2.copies_fill, &mut memory);
         self.copies.bytes_in.0 += size.0;
         self.over_host_link(Direction::In, size);
@@ -40,7 +43,16 @@ impl Machine {
 
     /// The host sets memory: L2 is kept right, and nothing comes to be there.
     pub fn memset(&mut self, start: Addr, size: Bytes, mut memory: impl FnMut(LineAddr, &mut Line)) {
+        if self.is_paged(start.line()) {
+            return self.host_writes_pages(start, size, &mut memory);
+        }
         self.host_writes(start, size, false, &mut memory);
+    }
+
+    /// The host writes to pages that it shares with the device: nothing is copied but what the paging mechanism moves.
+    fn host_writes_pages(&mut self, start: Addr, size: Bytes, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+        self.host_call_and_wait(&HostCall::Writes { start, size }, memory);
+        self.host_writes(start, size, false, memory);
     }
 
     fn host_writes(&mut self, start: Addr, size: Bytes, fill: bool, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
@@ -64,10 +76,13 @@ impl Machine {
         }
     }
 
-    /// A copy from device to host.
-    pub fn copy_out(&mut self, size: Bytes) {
+    /// A copy from device to host; `memory` reads the program's memory.
+    pub fn copy_out(&mut self, start: Addr, size: Bytes, mut memory: impl FnMut(LineAddr, &mut Line)) {
         if size.0 == 0 {
             return;
+        }
+        if self.is_paged(start.line()) {
+            return self.host_call_and_wait(&HostCall::Reads { start, size }, &mut memory);
         }
         self.copies.bytes_out.0 += size.0;
         self.over_host_link(Direction::Out, size);

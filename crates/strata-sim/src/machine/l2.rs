@@ -152,6 +152,7 @@ impl Machine {
         self.tell_written(r.home.slice, r.line, r.sectors);
         self.store_done(ready);
         self.requests.remove(request);
+        self.page_released(r.line);
     }
 
     /// A line has left a slice: its victim buffer may take what is clean.
@@ -228,6 +229,7 @@ impl Machine {
         if r.load == NONE {
             self.store_done(ready);
             self.requests.remove(request);
+            self.page_released(r.line);
             return;
         }
         let ready = self.config.clock.l2.edge(Cycles(ready));

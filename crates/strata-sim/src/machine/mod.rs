@@ -11,7 +11,8 @@
 //! | `issue.rs` | segments, issue slots, the turn of a warp |
 //! | `barrier.rs` | CTA barriers |
 //! | `sm_memory.rs` | the memory side of an SM: coalescing, L1, constant memory, loads that wait |
-//! | `translate.rs` | TLBs, the paging mechanism |
+//! | `translate.rs` | TLBs |
+//! | `paging.rs` | the paging mechanism |
 //! | `home.rs` | which slice and partition serve a line |
 //! | `crossbar.rs` | ports between SMs and slices |
 //! | `l2.rs` | L2 slices |
@@ -39,6 +40,7 @@ mod l2;
 mod memory;
 mod names;
 mod offload;
+mod paging;
 mod plan;
 #[cfg(test)]
 mod seam_tests;
@@ -59,7 +61,7 @@ use crate::calendar::Calendar;
 use crate::config::GpuConfig;
 use crate::link::Link;
 use crate::queue::EventQueue;
-use crate::seam::{Line, Place, Victim};
+use crate::seam::{HostCall, Line, Place, Victim};
 use crate::slab::Slab;
 use crate::stats::{MachineStats, Reading};
 use crate::time::{Cycles, Picos};
@@ -74,10 +76,11 @@ use l2::{Miss, Slice};
 use memory::ChannelPort;
 use names::Names;
 use offload::Offloader;
+use paging::Pager;
 use plan::MemorySides;
 use sm_memory::{LoadOp, LoadStoreUnit, Request};
 use strata_core::{Addr, Bytes, GridSource, LineAddr};
-use translate::{Pager, Tlbs};
+use translate::Tlbs;
 use warp::WarpState;
 
 /// What happens: a kind in the upper bits, whom it happens to in the lower.
@@ -303,6 +306,7 @@ impl Machine {
             slices: self.slices.iter().map(|slice| slice.stats).collect(),
             channels: self.channels.iter().map(|port| *port.channel.stats()).collect(),
             sides: self.side_reading(),
+            paging: self.paging_counts(),
         }
     }
 
@@ -319,6 +323,7 @@ impl Machine {
     /// The program got memory that it calls `name`.
     pub fn allocated(&mut self, start: Addr, size: Bytes, name: &str) {
         self.names.allocated(start, size, name);
+        self.host_call(&HostCall::Allocates { start, size, name: name.to_owned() });
     }
 
     /// The next kernel is called `name`.
@@ -381,6 +386,7 @@ impl Machine {
             offload.kernel_begins(source.instructions());
         }
         self.check_begins(source.instructions());
+        self.host_call(&HostCall::Launches);
         let sms = self.sms.len() as u32;
         let slots = (u64::from(per_sm) * u64::from(sms)).min(source.ctas()) as u32;
         let warps_per_cta = source.warps_per_cta();
@@ -433,6 +439,7 @@ impl Machine {
         let end = end.max(self.core_cycle(self.last_store)) + u64::from(self.config.launch.after);
         self.now = self.core_time(end);
         self.come_to_rest(&mut |line, data| source.read_line(line, data));
+        self.host_call(&HostCall::KernelEnded);
         self.refuse_offload()?;
         self.check_conservation()?;
         self.check_ends()?;

@@ -17,6 +17,9 @@ use strata_core::{Addr, Bytes, GridSource, LineAddr, OpBatch, OpInfo, Stop, Warp
 
 const A: u64 = 0x10_0000;
 
+/// All memory.
+const EVERYTHING: std::ops::Range<Addr> = Addr(0)..Addr(u64::MAX);
+
 /// A machine whose L2 holds so little that lines leave it.
 fn small_l2(more: &[&str]) -> Machine {
     let mut set = vec!["l2.sets=1", "l2.ways=2", "l2.eager_write_back=1"];
@@ -97,7 +100,7 @@ fn mechanisms_that_do_nothing_change_nothing() {
     let installs: [(&str, Install); 5] = [
         ("memory side", |m| m.set_memory_side(|_| vec![Box::new(Null), Box::new(Null)])),
         ("victim", |m| m.set_victims(|_| Box::new(Null))),
-        ("paging", |m| m.set_paging(Box::new(Null))),
+        ("paging", |m| m.set_paging(Box::new(Null), EVERYTHING)),
         ("offload", |m| m.set_offload(Box::new(Null))),
         ("place", |m| {
             let plain = super::Interleave::new(&m.config);
@@ -425,7 +428,7 @@ impl Paging for FirstTouch {
         true
     }
 
-    fn touched(&mut self, page: PageId, access: &AccessInfo) {
+    fn touched(&mut self, page: PageId, access: &AccessInfo, _: Picos) {
         self.heard.borrow_mut().push(format!("hit {} by SM {}", page.0, access.sm));
     }
 
@@ -450,7 +453,7 @@ fn an_access_waits_for_its_page_and_others_of_the_page_with_it() {
     let heard = Rc::new(RefCell::new(Vec::new()));
     let set = ["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0", "dram.timing.refi=0"];
     let (mut plain, mut paged) = (small_l2(&set), small_l2(&set));
-    paged.set_paging(Box::new(FirstTouch { here: Vec::new(), heard: Rc::clone(&heard) }));
+    paged.set_paging(Box::new(FirstTouch { here: Vec::new(), heard: Rc::clone(&heard) }), EVERYTHING);
     let script = [Do::LoadPastL1(0x10000), Do::Store(0x10080)];
     let late = cycles(&mut paged, &script) - cycles(&mut plain, &script);
     // A microsecond at 1.2 GHz; the walk that finds the page is one more event on the way.
@@ -462,7 +465,7 @@ fn an_access_waits_for_its_page_and_others_of_the_page_with_it() {
 fn a_kernel_waits_for_a_store_whose_page_comes_late() {
     let set = ["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0", "dram.timing.refi=0"];
     let (mut plain, mut paged) = (small_l2(&set), small_l2(&set));
-    paged.set_paging(Box::new(FirstTouch { here: Vec::new(), heard: Rc::default() }));
+    paged.set_paging(Box::new(FirstTouch { here: Vec::new(), heard: Rc::default() }), EVERYTHING);
     let late = cycles(&mut paged, &[Do::Store(0x10000)]) - cycles(&mut plain, &[Do::Store(0x10000)]);
     assert!((1200..1203).contains(&late), "{late}");
 }
@@ -474,7 +477,7 @@ impl Paging for Evicts {
     fn walked(&mut self, page: PageId, access: &AccessInfo, _: Picos, out: &mut Actions) -> Walk {
         if access.write {
             let range = PageRange { first: PageId(page.0 - 1), pages: 1 };
-            out.extend([Action::Shootdown(range), Action::DropLines(range)]);
+            out.push(Action::Leave { pages: range, copied: true });
         }
         Walk::Here
     }
@@ -488,7 +491,7 @@ fn pages_that_leave_take_their_lines_and_translations_along() {
         load("titan-v", &["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0"]).expect("a preset").config,
     )
     .expect("a machine");
-    machine.set_paging(Box::new(Evicts));
+    machine.set_paging(Box::new(Evicts), EVERYTHING);
     // The store goes to the page behind that of the loads.
     run(&mut machine, &[&[Do::Load(0x10000), Do::Load(0x10000), Do::Store(0x11000), Do::Load(0x10000)]])
         .expect("it runs");

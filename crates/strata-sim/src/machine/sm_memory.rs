@@ -8,6 +8,7 @@ use crate::coalesce::{LineRequest, bank_conflicts, coalesce};
 use crate::time::Picos;
 use crate::view::{Action, MicroOp, View};
 use arrayvec::ArrayVec;
+use std::ops::Range;
 use strata_core::{LANES, LineAddr, Space, WarpId};
 
 /// What a request asks of L2.
@@ -224,6 +225,14 @@ impl Machine {
         self.part_arrived(load, 0);
     }
 
+    /// The core cycle, not before `at`, at which the load/store unit of an SM sends a line request again.
+    pub(super) fn lsu_replays(&mut self, sm: u32, at: u64) -> u64 {
+        let lsu = &mut self.sms[sm as usize].lsu;
+        let start = lsu.free.max(at * 16);
+        lsu.free = start + 16;
+        start / 16
+    }
+
     /// Sends all line requests of an instruction on their way.
     fn send_all(&mut self, warp: u32, pc: u32, lines: &[LineRequest], at: u64, what: What) {
         let w = &self.warps[warp as usize];
@@ -267,6 +276,7 @@ impl Machine {
     /// A line request is served by far memory: its answer is there at `arrival`.
     pub(super) fn remote(&mut self, op: LineOp, arrival: Picos) {
         self.stats.remote_accesses += 1;
+        self.watch_remote(&op);
         let cycle = self.core_cycle(arrival);
         match op.what {
             What::CachedLoad(load) | What::Load(load) => self.part_arrived(load, cycle),
@@ -390,6 +400,18 @@ impl Machine {
         }
     }
 
+    /// Drops a range of lines from an SM's L1.
+    pub(super) fn drop_range_from_l1(&mut self, sm: u32, lines: &Range<u64>) {
+        let l1 = &mut self.sms[sm as usize].l1;
+        for place in l1.places() {
+            if lines.contains(&l1.address(place).0) {
+                let line = l1.line_mut(place);
+                line.valid = SectorMask::NONE;
+                line.overtaken = line.pending;
+            }
+        }
+    }
+
     /// Sends a request towards L2; it leaves the SM at core cycle `at` plus the latency of a miss, when the port is free.
     fn send(&mut self, sm: u32, line: &LineRequest, kind: Kind, load: u32, place: u32, at: u64) {
         let since = at + u64::from(self.config.l1.miss_latency);
@@ -408,6 +430,7 @@ impl Machine {
         let awaited = request.is_awaited();
         let request = self.requests.add(request);
         self.watch_sent(request, at);
+        self.page_sent(line.line);
         let unit = &mut self.sms[sm as usize];
         if awaited && unit.outstanding >= self.config.l1.mshrs {
             unit.held.push_back(request);
@@ -438,6 +461,7 @@ impl Machine {
         self.stats.reply_latency += cycle - r.since;
         self.stats.replies += 1;
         self.watch_answer(request, &r);
+        self.page_released(r.line);
         if r.place != NONE {
             self.fill_l1(&r, cycle);
         }

@@ -4,10 +4,11 @@
 //! nothing of what the machine does.
 
 use super::explain::Wait;
-use super::sm_memory::{Kind, Request};
+use super::sm_memory::{Kind, LineOp, Request};
 use super::{Machine, NONE};
 use crate::cache::{Line, Place, SectorMask};
 use crate::coalesce::LineRequest;
+use crate::seam::PageRange;
 use crate::time::{Cycles, Picos};
 use crate::view::MicroOp;
 use strata_core::LineAddr;
@@ -191,6 +192,29 @@ impl Machine {
     pub(super) fn watch_l1_write(&mut self, sm: u32, place: Place, request: &LineRequest, before: Line) {
         if let Some(c) = &mut self.checker {
             c.l1_written(sm, place, request, before);
+        }
+    }
+
+    /// Pages have come to the device.
+    pub(super) fn watch_arrival(&mut self, pages: PageRange) {
+        if let (Some(c), Some(tlbs)) = (&mut self.checker, &self.tlbs) {
+            c.arrives(tlbs.lines_of(pages));
+        }
+    }
+
+    /// Pages have left the device; `copied`: their bytes go to the host.
+    pub(super) fn watch_departure(&mut self, pages: PageRange, copied: bool) {
+        if let (Some(c), Some(tlbs)) = (&mut self.checker, &self.tlbs) {
+            c.leaves(tlbs.lines_of(pages), copied);
+        }
+    }
+
+    /// A line request is served by the host.
+    #[inline]
+    pub(super) fn watch_remote(&mut self, op: &LineOp) {
+        if let Some(c) = &mut self.checker {
+            c.issues(op.sm, op.pc, self.config.clock.core.passed(self.queue.now()).0);
+            c.remote(&op.request, op.is_write());
         }
     }
 

@@ -21,10 +21,10 @@ mod place;
 mod victim;
 
 pub use memory_side::{
-    Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan,
-    SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId,
+    Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts,
+    Plan, SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId,
 };
 pub use offload::{Candidate, Offload, StackId};
-pub use paging::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, Token, Walk};
+pub use paging::{AccessInfo, Action, Actions, FaultId, HostCall, PageId, PageRange, Paging, Token, Walk};
 pub use place::{Place, Placed};
 pub use victim::Victim;

@@ -1,9 +1,11 @@
 //! The paging seam: where a page is, and what happens if it is not on the device.
 //!
 //! Not only misses: recency, access counters and in-use bits change on hits, so a mechanism may ask to hear of those too.
+//! A mechanism is in charge of one range of addresses; everything outside is on the device and costs nothing.
 
+use super::memory_side::SideCount;
 use crate::time::Picos;
-use strata_core::{Addr, WarpId};
+use strata_core::{Addr, Advice, Bytes, WarpId};
 
 /// A virtual page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -22,7 +24,7 @@ pub struct PageRange {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FaultId(pub u32);
 
-/// What a mechanism calls something it asked for.
+/// What a mechanism calls something it asked for; below 2^28.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Token(pub u32);
 
@@ -31,6 +33,8 @@ pub struct Token(pub u32);
 pub struct AccessInfo {
     /// The line's first byte.
     pub address: Addr,
+    /// Sectors of the line that lanes touch, whatever the caches fetch.
+    pub sectors: u32,
     /// True for stores and atomics.
     pub write: bool,
     /// Program counter of the instruction.
@@ -52,7 +56,7 @@ pub enum Walk {
     Here,
     /// Elsewhere, and to be accessed there, over the host link.
     Remote,
-    /// On its way: the access waits until [`Action::Resume`].
+    /// On its way: the access waits until [`Action::Resume`] or [`Action::Retry`].
     Wait(FaultId),
 }
 
@@ -66,39 +70,109 @@ pub enum Action {
         /// What it is called.
         token: Token,
     },
-    /// Move bytes over the host link, and wake it when they are there.
-    Transfer {
-        /// True from the host to the device.
-        to_device: bool,
-        /// How many.
-        bytes: u64,
-        /// What it is called.
-        token: Token,
-    },
-    /// Let all accesses go on that wait for a fault.
+    /// Let all accesses go on that wait for a fault: their page is on the device. An SM replays one in a cycle.
     Resume(FaultId),
-    /// Forget the translations of pages, in every TLB.
-    Shootdown(PageRange),
-    /// Drop the lines of pages from L1 and L2; what is dirty is written back first.
-    DropLines(PageRange),
+    /// Let all accesses that wait for a fault walk again.
+    Retry(FaultId),
+    /// Pages have come: device memory holds what the host held.
+    Arrive(PageRange),
+    /// Pages leave: every TLB forgets them, L1 and L2 drop their lines after writing back what is dirty.
+    Leave {
+        /// Which.
+        pages: PageRange,
+        /// Their bytes go to the host; otherwise the host has them already.
+        copied: bool,
+    },
 }
 
 /// What a mechanism asks for, in order.
 pub type Actions = Vec<Action>;
 
+/// What the host does that concerns pages. When a mechanism hears of it, nothing of the device is under way but what the
+/// mechanism itself asked for; a call that the host waits for ends when all of that has ended, too.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HostCall {
+    /// The program gets memory.
+    Allocates {
+        /// First byte.
+        start: Addr,
+        /// Size as asked for.
+        size: Bytes,
+        /// What the program calls it.
+        name: String,
+    },
+    /// The program gives memory back.
+    Frees {
+        /// Its first byte.
+        start: Addr,
+    },
+    /// The host itself writes to memory, and waits.
+    Writes {
+        /// First byte.
+        start: Addr,
+        /// How many.
+        size: Bytes,
+    },
+    /// The host itself reads memory, and waits.
+    Reads {
+        /// First byte.
+        start: Addr,
+        /// How many.
+        size: Bytes,
+    },
+    /// The program wants pages to be somewhere, and goes on.
+    Prefetches {
+        /// First byte.
+        start: Addr,
+        /// How many.
+        size: Bytes,
+        /// True for the device, false for the host.
+        to_device: bool,
+    },
+    /// The program says how memory will be used.
+    Advises {
+        /// First byte.
+        start: Addr,
+        /// How many.
+        size: Bytes,
+        /// How.
+        advice: Advice,
+    },
+    /// A kernel is launched.
+    Launches,
+    /// A kernel has ended.
+    KernelEnded,
+    /// The host waits for the device.
+    Synchronises,
+}
+
 /// Decides where pages are. One mechanism per run.
 pub trait Paging {
-    /// False: [`Paging::touched`] is never called.
+    /// True: [`Paging::touched`], [`Paging::sent`] and [`Paging::released`] are called. Asked once.
     fn wants_touches(&self) -> bool {
         false
     }
 
     /// An access whose page a TLB knew.
-    fn touched(&mut self, _page: PageId, _access: &AccessInfo) {}
+    fn touched(&mut self, _page: PageId, _access: &AccessInfo, _now: Picos) {}
+
+    /// A request to a page on the device leaves its SM.
+    fn sent(&mut self, _page: PageId) {}
+
+    /// Such a request has ended.
+    fn released(&mut self, _page: PageId, _now: Picos, _out: &mut Actions) {}
 
     /// An access that no TLB could translate has walked the page table.
     fn walked(&mut self, page: PageId, access: &AccessInfo, now: Picos, out: &mut Actions) -> Walk;
 
-    /// A timer has run out or a transfer has ended.
+    /// A timer has run out.
     fn wake(&mut self, token: Token, now: Picos, out: &mut Actions);
+
+    /// The host does something.
+    fn host(&mut self, _call: &HostCall, _now: Picos, _out: &mut Actions) {}
+
+    /// What it has counted.
+    fn counts(&self) -> Vec<SideCount> {
+        Vec::new()
+    }
 }

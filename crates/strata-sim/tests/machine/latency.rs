@@ -128,7 +128,7 @@ fn copies_take_the_time_of_the_host_link() {
     let mut bench = Bench::new(config.clone());
     bench.0.copy_in(Addr(0), Bytes(1000), |_, _| ());
     assert_eq!((bench.0.copies().cycles, bench.0.now()), (cycles, Picos(picos)));
-    bench.0.copy_out(Bytes(1000));
+    bench.0.copy_out(Addr(0), Bytes(1000), |_, _| ());
     let copies = bench.0.copies();
     assert!((2 * cycles - 1..=2 * cycles + 1).contains(&copies.cycles), "{} for {cycles}", copies.cycles);
     assert_eq!((copies.bytes_in, copies.bytes_out), (Bytes(1000), Bytes(1000)));
@@ -136,7 +136,7 @@ fn copies_take_the_time_of_the_host_link() {
     config.clock.core = config.clock.interconnect;
     let alone = run(&config, &[&[load_word(1, 0), use_of(1)]]).cycles;
     let mut bench = Bench::new(config);
-    bench.0.copy_out(Bytes(1 << 20));
+    bench.0.copy_out(Addr(0), Bytes(1 << 20), |_, _| ());
     let after = bench.run(Script::new(&[&[load_word(1, 0), use_of(1)]])).cycles;
     assert!(alone.abs_diff(after) <= 2, "{alone} and {after}: only the phase of the clocks may differ");
 }

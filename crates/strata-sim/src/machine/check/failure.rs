@@ -31,6 +31,8 @@ pub(super) enum Copy {
     Memory,
     /// In L2, of another line that was taken for this.
     OtherLine,
+    /// At the host: its page is not on the device.
+    HostPage,
     /// The write has never arrived at L2.
     OnTheWay,
 }
@@ -92,6 +94,9 @@ impl Failure {
                 (format!("L2 slice {slice}"), "a fill was not merged with bytes that stores had written")
             }
             Copy::L2(slice) => (format!("L2 slice {slice}"), "a write-back of a dirty sector was missed"),
+            Copy::HostPage => {
+                ("the host's copy of the page".to_owned(), "a page was not copied to the host when it left")
+            }
             Copy::Memory => ("memory".to_owned(), "a write-back of a dirty sector was missed"),
             Copy::OtherLine => ("L2".to_owned(), "another line was taken for it"),
             Copy::OnTheWay => ("L2".to_owned(), "the write never arrived there"),

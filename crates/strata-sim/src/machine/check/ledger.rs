@@ -46,12 +46,22 @@ pub(super) struct Sector {
     pub(super) arrived: Held,
     pub(super) l2: Held,
     pub(super) memory: Held,
+    /// What the host's copy holds, of lines in pages that come and go.
+    pub(super) host: Held,
 }
 
 impl Default for Sector {
     fn default() -> Self {
         let held = Held::default;
-        Self { settled: 0, last_settled: Origin::host(), log: Vec::new(), arrived: held(), l2: held(), memory: held() }
+        Self {
+            settled: 0,
+            last_settled: Origin::host(),
+            log: Vec::new(),
+            arrived: held(),
+            l2: held(),
+            memory: held(),
+            host: held(),
+        }
     }
 }
 
@@ -91,6 +101,11 @@ impl Ledger {
     /// The sectors of a line, for whoever writes.
     pub(super) fn line_mut(&mut self, line: LineAddr) -> &mut [Sector; SECTORS] {
         self.lines.entry(line).or_default()
+    }
+
+    /// The sectors of a line that was written before.
+    pub(super) fn known_mut(&mut self, line: LineAddr) -> Option<&mut [Sector; SECTORS]> {
+        self.lines.get_mut(&line)
     }
 
     /// The sectors of a line; `None` if it was never written.

@@ -9,12 +9,13 @@
 //!   same kernel are excepted: not seeing them is a race of the program, counted in [`Counts`].
 //!
 //! The end of a kernel checks that nothing was lost of what L2 and memory hold together, a copy to the host that it would be
-//! given the newest bytes. A store to a line that is being filled merges with the fill, in L1 as in L2. Constant caches are
+//! given the newest bytes. Pages that come and go (`pages.rs`) carry what they hold, too. A store to a line that is being filled merges with the fill, in L1 as in L2. Constant caches are
 //! not checked.
 
 mod failure;
 mod held;
 mod ledger;
+mod pages;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ use crate::machine::{MachineError, NONE};
 use failure::{Copy, Failure, Reader};
 use held::Held;
 use ledger::{Ledger, LineCopy, Origin, SECTORS, Sector, members};
+use pages::Pages;
 use rustc_hash::{FxHashMap, FxHashSet};
 use strata_core::stats::{Stats, Unit};
 use strata_core::{Addr, Bytes, LineAddr, OpInfo};
@@ -41,6 +43,8 @@ pub(super) enum Step {
     WriteBack,
     /// A fill leaves the bytes that stores have put into its sectors.
     FillMerge,
+    /// A page that leaves is copied to the host.
+    PageWriteBack,
 }
 
 /// What a load must see.
@@ -79,6 +83,8 @@ pub(super) struct Checker {
     ledger: Ledger,
     /// Lines that were written in this kernel or are not all in memory.
     open: FxHashSet<LineAddr>,
+    /// Pages that come and go, if there are any.
+    pages: Pages,
     /// By SM, then by place.
     l1: Vec<Vec<L1Line>>,
     /// By request: what its load must see; the numbers of its writes; what L2 answered.
@@ -102,6 +108,7 @@ impl Checker {
             issuing: Origin::host(),
             ledger: Ledger::default(),
             open: FxHashSet::default(),
+            pages: Pages::default(),
             l1: vec![vec![L1Line::default(); l1_lines]; sms],
             needs: FxHashMap::default(),
             writes: FxHashMap::default(),
@@ -341,13 +348,17 @@ impl Checker {
     /// The host writes to a line: memory has the bytes, and L2 too if the line is there, where it was `before`.
     pub(super) fn host_wrote(&mut self, line: LineAddr, touched: SectorMask, whole: SectorMask, before: Option<Line>) {
         self.open.insert(line);
+        let away = self.pages.is_away(line);
         let known = self.ledger.line_mut(line);
         for s in members(touched) {
             let write = known[s].write(Origin::host());
-            let Sector { arrived, l2, memory, .. } = &mut known[s];
+            let Sector { arrived, l2, memory, host, .. } = &mut known[s];
             let is_whole = whole.0 >> s & 1 != 0;
-            for copy in [&mut *arrived, &mut *memory] {
+            for copy in [&mut *arrived, &mut *host, &mut *memory].into_iter().take(if away { 2 } else { 3 }) {
                 if is_whole { copy.add_whole(write) } else { copy.add(write) }
+            }
+            if away {
+                continue;
             }
             if before.is_none_or(|b| b.valid.or(b.dirty).0 >> s & 1 == 0) {
                 *l2 = Held::default();
@@ -363,7 +374,9 @@ impl Checker {
         members(sectors).find_map(|s| {
             let is = |mask: SectorMask| mask.0 >> s & 1 != 0;
             let (newest, sector) = (known[s].newest(), &known[s]);
-            let (copy, at) = if is(l2.valid) {
+            let (copy, at) = if self.pages.is_away(line) {
+                (sector.host.clone(), Copy::HostPage)
+            } else if is(l2.valid) {
                 (sector.l2.clone(), Copy::L2(slice))
             } else {
                 let mut copy = sector.memory.clone();
@@ -426,7 +439,8 @@ impl Machine {
             }
             let known = c.ledger.line_mut(line);
             known.iter_mut().for_each(Sector::settle);
-            if known.iter().all(|s| s.memory.reaches(s.newest())) {
+            let away = c.pages.is_away(line);
+            if known.iter().all(|s| if away { &s.host } else { &s.memory }.reaches(s.newest())) {
                 c.open.remove(&line);
             }
         }

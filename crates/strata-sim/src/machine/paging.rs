@@ -1,0 +1,255 @@
+//! The paging mechanism: walks that it answers, accesses that it makes wait, and what it asks of the machine.
+//!
+//! The mechanism has charge of one range of lines. An access to it either finds its translation in a TLB or walks, and a
+//! walk ends here.
+
+use super::sm_memory::LineOp;
+use super::translate::Tlbs;
+use super::{Event, Machine};
+use crate::cache::SectorMask;
+use crate::link::Direction;
+use crate::seam::{
+    AccessInfo, Action, Actions, FaultId, HostCall, Line, PageId, PageRange, Paging, SideCount, Token, Walk,
+};
+use crate::slab::Slab;
+use crate::time::Picos;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use strata_core::{Addr, Bytes, LineAddr, SECTOR_BYTES};
+
+/// The paging mechanism and the accesses that it makes wait.
+pub(super) struct Pager {
+    mechanism: Box<dyn Paging>,
+    /// What it has charge of.
+    lines: Range<u64>,
+    wants_touches: bool,
+    /// Accesses on a walk.
+    pub(super) walking: Slab<LineOp>,
+    /// Accesses that wait for a fault.
+    waiting: FxHashMap<FaultId, Vec<LineOp>>,
+    actions: Actions,
+}
+
+impl Machine {
+    /// Puts a mechanism in charge of where pages of `memory` are, after [`Machine::check_data`] if that is wanted.
+    /// Translation of these pages is on from now on.
+    pub fn set_paging(&mut self, mechanism: Box<dyn Paging>, memory: Range<Addr>) {
+        let lines = memory.start.line().0..memory.end.line().0;
+        if let Some(checker) = &mut self.checker {
+            checker.pages_are(lines.clone());
+        }
+        self.tlbs = Some(Tlbs::new(&self.config));
+        self.pager = Some(Box::new(Pager {
+            wants_touches: mechanism.wants_touches(),
+            mechanism,
+            lines,
+            walking: Slab::default(),
+            waiting: FxHashMap::default(),
+            actions: Actions::new(),
+        }));
+    }
+
+    /// True if a mechanism has charge of a line.
+    #[inline]
+    pub(super) fn is_paged(&self, line: LineAddr) -> bool {
+        self.pager.as_ref().is_some_and(|pager| pager.lines.contains(&line.0))
+    }
+
+    fn access_info(&self, op: &LineOp) -> AccessInfo {
+        AccessInfo {
+            address: op.request.line.addr(),
+            sectors: op.request.asked.count(),
+            write: op.is_write(),
+            pc: op.pc,
+            sm: op.sm,
+            warp: op.warp,
+            cta: op.cta,
+            kernel: self.launched,
+        }
+    }
+
+    /// An access whose page a TLB knew.
+    #[inline]
+    pub(super) fn page_touched(&mut self, page: PageId, op: &LineOp) {
+        let (access, now) = (self.access_info(op), self.queue.now());
+        if let Some(pager) = &mut self.pager
+            && pager.wants_touches
+        {
+            pager.mechanism.touched(page, &access, now);
+        }
+    }
+
+    /// A request leaves its SM.
+    #[inline]
+    pub(super) fn page_sent(&mut self, line: LineAddr) {
+        if let Some(pager) = &mut self.pager
+            && pager.wants_touches
+            && pager.lines.contains(&line.0)
+            && let Some(tlbs) = &self.tlbs
+        {
+            pager.mechanism.sent(tlbs.page_of(line));
+        }
+    }
+
+    /// A request has ended.
+    #[inline]
+    pub(super) fn page_released(&mut self, line: LineAddr) {
+        if let Some(pager) = &mut self.pager
+            && pager.wants_touches
+            && pager.lines.contains(&line.0)
+            && let Some(tlbs) = &self.tlbs
+        {
+            let now = self.queue.now();
+            pager.mechanism.released(tlbs.page_of(line), now, &mut pager.actions);
+            if !pager.actions.is_empty() {
+                self.act(now);
+            }
+        }
+    }
+
+    /// A walk has ended.
+    pub(super) fn walk_ends(&mut self, walk: u32, t: Picos) {
+        let Some(pager) = &self.pager else { return };
+        let op = pager.walking[walk];
+        let access = self.access_info(&op);
+        let (Some(pager), Some(tlbs)) = (&mut self.pager, &mut self.tlbs) else { return };
+        pager.walking.remove(walk);
+        let page = tlbs.page_of(op.request.line);
+        match pager.mechanism.walked(page, &access, t, &mut pager.actions) {
+            Walk::Here => {
+                tlbs.learn(op.sm, page);
+                let cycle = self.core_cycle(t);
+                self.go(op, cycle);
+            }
+            Walk::Remote => {
+                let bytes = Bytes(u64::from(op.request.asked.count()) * SECTOR_BYTES);
+                let direction = if op.is_write() { Direction::Out } else { Direction::In };
+                let arrival = self.host_link.send(direction, t, bytes);
+                self.remote(op, arrival);
+            }
+            Walk::Wait(fault) => pager.waiting.entry(fault).or_default().push(op),
+        }
+        self.act(t);
+    }
+
+    /// Something that the mechanism asked for has happened.
+    pub(super) fn pager_wakes(&mut self, token: u32, t: Picos) {
+        if let Some(pager) = &mut self.pager {
+            pager.mechanism.wake(Token(token), t, &mut pager.actions);
+        }
+        self.act(t);
+    }
+
+    /// Tells the mechanism what the host does; the host goes on.
+    pub fn host_call(&mut self, call: &HostCall) {
+        let now = self.now;
+        if let Some(pager) = &mut self.pager {
+            pager.mechanism.host(call, now, &mut pager.actions);
+        }
+        self.act(now);
+    }
+
+    /// The same, and the host waits until all that the mechanism does has ended.
+    pub(super) fn host_call_and_wait(&mut self, call: &HostCall, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+        let start = self.core_cycle(self.now);
+        self.come_to_rest(memory);
+        self.host_call(call);
+        self.come_to_rest(memory);
+        self.copies.cycles += self.core_cycle(self.now) - start;
+    }
+
+    /// The host waits for the device; `memory` reads the program's memory.
+    pub fn synchronize(&mut self, mut memory: impl FnMut(LineAddr, &mut Line)) {
+        if self.pager.is_some() {
+            self.host_call_and_wait(&HostCall::Synchronises, &mut memory);
+        }
+    }
+
+    /// Does what the mechanism asks.
+    fn act(&mut self, t: Picos) {
+        let Some(pager) = &mut self.pager else { return };
+        let mut actions = std::mem::take(&mut pager.actions);
+        for action in actions.drain(..) {
+            match action {
+                Action::Timer { at, token } => self.queue.push(at, Event::new(Event::WAKE, token.0)),
+                Action::Resume(fault) => {
+                    for op in self.no_longer_waiting(fault) {
+                        self.replay(op, t);
+                    }
+                }
+                Action::Retry(fault) => {
+                    let walked = self.core_time(self.core_cycle(t) + u64::from(self.config.tlb.walk_cycles));
+                    for op in self.no_longer_waiting(fault) {
+                        let Some(pager) = &mut self.pager else { return };
+                        let walk = pager.walking.add(op);
+                        self.queue.push(walked, Event::new(Event::WALK, walk));
+                    }
+                }
+                Action::Arrive(pages) => self.watch_arrival(pages),
+                Action::Leave { pages, copied } => {
+                    if let Some(tlbs) = &mut self.tlbs {
+                        tlbs.forget(pages);
+                    }
+                    self.drop_lines(pages, t);
+                    self.watch_departure(pages, copied);
+                }
+            }
+        }
+        if let Some(pager) = &mut self.pager
+            && pager.actions.is_empty()
+        {
+            pager.actions = actions;
+        }
+    }
+
+    fn no_longer_waiting(&mut self, fault: FaultId) -> Vec<LineOp> {
+        self.pager.as_mut().and_then(|pager| pager.waiting.remove(&fault)).unwrap_or_default()
+    }
+
+    /// An access whose page has come goes on, when its SM's load/store unit has a cycle for it.
+    fn replay(&mut self, op: LineOp, t: Picos) {
+        let at = self.lsu_replays(op.sm, self.core_cycle(t));
+        if let Some(tlbs) = &mut self.tlbs {
+            let page = tlbs.page_of(op.request.line);
+            tlbs.learn(op.sm, page);
+        }
+        self.go(op, at);
+    }
+
+    /// Drops the lines of pages from all caches; dirty sectors are written back.
+    fn drop_lines(&mut self, range: PageRange, t: Picos) {
+        let Some(lines) = self.tlbs.as_ref().map(|tlbs| tlbs.lines_of(range)) else { return };
+        for sm in 0..self.sms.len() as u32 {
+            self.drop_range_from_l1(sm, &lines);
+        }
+        let now = self.config.clock.l2.next(t).0;
+        for line in lines.map(LineAddr) {
+            let home = self.interleave.home(line);
+            self.tell_written(home.slice, line, SectorMask::ALL);
+            let tags = &mut self.slices[usize::from(home.slice)].tags;
+            // A line on its way stays: who waits for it was here before the page left.
+            if tags.peek(home.set, line).is_some_and(|l| l.pending.is_empty())
+                && let Some(left) = tags.remove(home.set, line)
+                && !left.dirty.is_empty()
+            {
+                self.write_back(line, left.dirty, left.valid, now);
+            }
+        }
+    }
+
+    /// What the mechanism has counted.
+    pub(super) fn paging_counts(&self) -> Vec<SideCount> {
+        self.pager.as_ref().map(|pager| pager.mechanism.counts()).unwrap_or_default()
+    }
+
+    /// True if an access waits for its page.
+    #[inline]
+    pub(super) fn waits_for_pages(&self) -> bool {
+        self.pager.as_ref().is_some_and(|pager| pager.walking.len() > 0 || !pager.waiting.is_empty())
+    }
+
+    /// Accesses that wait for pages: for the message of a hang.
+    pub(super) fn waiting_for_pages(&self) -> usize {
+        self.pager.as_ref().map_or(0, |pager| pager.waiting.values().map(Vec::len).sum::<usize>() + pager.walking.len())
+    }
+}
