@@ -1,25 +1,27 @@
 //! The states of a partition's entries: what its metadata in DRAM says.
 
 use crate::EntryState;
-use rustc_hash::FxHashMap;
+use strata_core::Paged;
 use strata_sim::seam::LocalLine;
 
-/// Entries whose states are kept together.
-const BLOCK: u64 = 64;
-
 /// A state per line; memory that nobody wrote is zero.
-#[derive(Debug, Default)]
-pub(crate) struct States(FxHashMap<u64, [EntryState; BLOCK as usize]>);
+#[derive(Debug)]
+pub(crate) struct States(Paged<EntryState>);
+
+impl Default for States {
+    fn default() -> Self {
+        Self(Paged::filled_with(EntryState::Zero))
+    }
+}
 
 impl States {
     /// The state of a line's entry.
     pub(crate) fn get(&self, line: LocalLine) -> EntryState {
-        self.0.get(&(line.0 / BLOCK)).map_or(EntryState::Zero, |block| block[(line.0 % BLOCK) as usize])
+        *self.0.get(line.0)
     }
 
     /// Gives a line's entry a state, and tells the one it had.
     pub(crate) fn set(&mut self, line: LocalLine, state: EntryState) -> EntryState {
-        let block = self.0.entry(line.0 / BLOCK).or_insert([EntryState::Zero; BLOCK as usize]);
-        std::mem::replace(&mut block[(line.0 % BLOCK) as usize], state)
+        std::mem::replace(self.0.get_mut(line.0), state)
     }
 }

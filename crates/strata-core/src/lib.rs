@@ -27,6 +27,7 @@ pub mod config;
 pub mod count;
 pub mod nearest;
 pub mod op;
+pub mod paged;
 pub mod settings;
 pub mod stats;
 
@@ -37,4 +38,5 @@ pub use op::{
     Access, AddressSet, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,
     WarpSource,
 };
+pub use paged::Paged;
 pub use stats::Stats;

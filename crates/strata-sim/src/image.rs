@@ -6,13 +6,17 @@
 
 use crate::cache::SectorMask;
 use crate::seam::{Line, LocalLine};
-use rustc_hash::FxHashMap;
-use strata_core::SECTOR_BYTES;
+use strata_core::{Paged, SECTOR_BYTES};
 
 /// The image of one partition. Lines that nobody wrote are zero.
-#[derive(Default)]
 pub(crate) struct Image {
-    lines: FxHashMap<u64, Box<Line>>,
+    lines: Paged<Line>,
+}
+
+impl Default for Image {
+    fn default() -> Self {
+        Self { lines: Paged::filled_with(ZEROS) }
+    }
 }
 
 /// A line of zeros.
@@ -21,12 +25,12 @@ pub(crate) const ZEROS: Line = [0; strata_core::LINE_BYTES as usize];
 impl Image {
     /// What a line holds.
     pub(crate) fn line(&self, line: LocalLine) -> &Line {
-        self.lines.get(&line.0).map_or(&ZEROS, |l| l)
+        self.lines.get(line.0)
     }
 
     /// Sectors of a line get the bytes they have in `data`.
     pub(crate) fn write(&mut self, line: LocalLine, sectors: SectorMask, data: &Line) {
-        let held = self.lines.entry(line.0).or_insert_with(|| Box::new(ZEROS));
+        let held = self.lines.get_mut(line.0);
         let bytes = SECTOR_BYTES as usize;
         for (k, (to, from)) in held.chunks_exact_mut(bytes).zip(data.chunks_exact(bytes)).enumerate() {
             if sectors.0 >> k & 1 != 0 {

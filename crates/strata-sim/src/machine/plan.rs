@@ -18,8 +18,7 @@ use crate::seam::{
 use crate::side_stats::{SideReading, Traffic};
 use crate::slab::Slab;
 use crate::time::{Cycles, Picos};
-use rustc_hash::FxHashMap;
-use strata_core::{Bytes, LINE_BYTES, LineAddr, SECTOR_BYTES};
+use strata_core::{Bytes, LINE_BYTES, LineAddr, Paged, SECTOR_BYTES};
 
 /// The memory sides of all partitions, and the parts of the machine that they asked for.
 pub(super) struct MemorySides {
@@ -39,7 +38,7 @@ struct Partition {
     tables: Vec<Table>,
     units: Vec<Unit>,
     /// Lines by their local number, to look them up in L2; kept only beside an image: who copies lines compares data.
-    lines: FxHashMap<u64, LineAddr>,
+    lines: Paged<Option<LineAddr>>,
 }
 
 /// A unit of a partition.
@@ -100,7 +99,7 @@ impl MemorySides {
                     chain,
                     tables: parts.tables.iter().map(|&spec| Table::new(spec)).collect(),
                     units: parts.units.iter().map(|&use_fj| Unit { free: 0, uses: 0, use_fj }).collect(),
-                    lines: FxHashMap::default(),
+                    lines: Paged::default(),
                 }
             })
             .collect();
@@ -122,7 +121,7 @@ impl MemorySides {
     pub(super) fn host_wrote(&mut self, home: Home, line: LineAddr, sectors: SectorMask, data: &Line) {
         let Partition { chain, image, lines, .. } = &mut self.partitions[usize::from(home.partition)];
         if let Some(image) = image {
-            lines.insert(home.local.0, line);
+            *lines.get_mut(home.local.0) = Some(line);
             image.write(home.local, sectors, data);
         }
         let request = LineRequest {
@@ -161,7 +160,7 @@ impl MemorySides {
     fn plan(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         let Partition { chain, image, lines, .. } = &mut self.partitions[usize::from(asked.home.partition)];
         if image.is_some() {
-            lines.insert(asked.home.local.0, asked.line);
+            *lines.get_mut(asked.home.local.0) = Some(asked.line);
         }
         let fills = asked.miss != NONE;
         if let Some(image) = image
@@ -431,7 +430,7 @@ impl Machine {
     /// The sectors of a partition's line that L2 has and that memory has, too; and the line.
     fn clean_in_l2(&self, home: Home, line: LocalLine, wanted: SectorMask) -> (LineAddr, SectorMask) {
         let lines = self.sides.as_ref().map(|sides| &sides.partitions[usize::from(home.partition)].lines);
-        let Some(&line) = lines.and_then(|lines| lines.get(&line.0)) else { return (LineAddr(0), SectorMask::NONE) };
+        let Some(line) = lines.and_then(|lines| *lines.get(line.0)) else { return (LineAddr(0), SectorMask::NONE) };
         let state = self.l2_state(line).1;
         (line, wanted.and(state.valid).without(state.dirty))
     }
