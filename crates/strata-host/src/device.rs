@@ -3,6 +3,7 @@
 use crate::engine::{
     AllocFlags, Allocation, CopyReport, Engine, HostError, HostEvent, Launch, LaunchReport, ModuleId, SymbolAddress,
 };
+use std::collections::BTreeMap;
 use strata_core::{Addr, Bytes, Dim3};
 
 /// A kernel argument.
@@ -49,12 +50,33 @@ arg_from!(Addr => Ptr, i32 => I32, u32 => U32, i64 => I64, u64 => U64, f32 => F3
 pub struct Device {
     engine: Box<dyn Engine>,
     launches: Vec<(Launch, LaunchReport)>,
+    footprint: Footprint,
+}
+
+/// Bytes that a program has allocated.
+#[derive(Default)]
+struct Footprint {
+    live: BTreeMap<Addr, Bytes>,
+    now: Bytes,
+    most: Bytes,
+}
+
+impl Footprint {
+    fn allocated(&mut self, start: Addr, size: Bytes) {
+        self.live.insert(start, size);
+        self.now.0 += size.0;
+        self.most = self.most.max(self.now);
+    }
+
+    fn freed(&mut self, start: Addr) {
+        self.now.0 -= self.live.remove(&start).map_or(0, |size| size.0);
+    }
 }
 
 impl Device {
     /// A device run by `engine`.
     pub fn new(engine: Box<dyn Engine>) -> Self {
-        Self { engine, launches: Vec::new() }
+        Self { engine, launches: Vec::new(), footprint: Footprint::default() }
     }
 
     /// Loads a module from its text; `name` is used in diagnostics.
@@ -75,6 +97,7 @@ impl Device {
     fn alloc_with(&mut self, name: &str, size: Bytes, flags: AllocFlags) -> Result<Addr, HostError> {
         let allocation: Allocation = self.engine.alloc(size, flags, name)?;
         let start = allocation.start;
+        self.footprint.allocated(start, size);
         self.engine.hear(&HostEvent::Alloc(allocation));
         Ok(start)
     }
@@ -82,8 +105,14 @@ impl Device {
     /// Gives memory back.
     pub fn free(&mut self, start: Addr) -> Result<(), HostError> {
         let id = self.engine.free(start)?;
+        self.footprint.freed(start);
         self.engine.hear(&HostEvent::Free(id));
         Ok(())
+    }
+
+    /// The most bytes that were allocated at once.
+    pub fn most_allocated(&self) -> Bytes {
+        self.footprint.most
     }
 
     /// Copies host to device.
@@ -191,5 +220,20 @@ impl Device {
     /// What was launched so far, with what each launch did; without what prepared it.
     pub fn launches(&self) -> &[(Launch, LaunchReport)] {
         &self.launches
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_footprint_is_what_was_allocated_at_once() {
+        let mut footprint = Footprint::default();
+        footprint.allocated(Addr(0), Bytes(100));
+        footprint.allocated(Addr(512), Bytes(50));
+        footprint.freed(Addr(0));
+        footprint.allocated(Addr(1024), Bytes(60));
+        assert_eq!((footprint.now, footprint.most), (Bytes(110), Bytes(150)));
     }
 }

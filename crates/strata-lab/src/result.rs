@@ -5,7 +5,7 @@ use crate::launch_file::Finding;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use strata_core::stats::{Members, Unit, Value as StatValue};
-use strata_core::{Counts, Dim3, LANES, OpClass, Stats};
+use strata_core::{Bytes, Counts, Dim3, LANES, OpClass, Stats};
 use strata_host::{CopyReport, Launch, LaunchReport};
 
 /// One launch.
@@ -126,6 +126,8 @@ pub struct RunResult {
     pub kernels: Vec<KernelRun>,
     /// Copies between host and device, all together.
     pub copies: CopyReport,
+    /// The most bytes that were allocated at once; `None` for a trace, which has no memory.
+    pub allocated: Option<Bytes>,
     /// What a launch file found in its buffers.
     pub findings: Vec<Finding>,
     /// Machine-dependent part.
@@ -217,6 +219,7 @@ impl RunResult {
             "warp_instructions": counts.warp_instructions(),
             "cycles": self.cycles(),
             "copy_cycles": self.copies.cycles,
+            "allocated_bytes": self.allocated.map(|bytes| bytes.0),
             "ipc": self.ipc(),
             "kernels": kernels,
             "after": self.findings,
@@ -260,6 +263,7 @@ mod tests {
             warnings: Vec::new(),
             kernels: vec![kernel.clone(), kernel],
             copies: CopyReport::default(),
+            allocated: None,
             findings: Vec::new(),
             host: HostTimes { seconds: 2.0, ..HostTimes::default() },
         }

@@ -111,6 +111,7 @@ fn run_and(
         warnings: monitor.warnings(),
         kernels: device.launches().iter().map(|(launch, report)| KernelRun::new(launch, report)).collect(),
         copies: device.copies(),
+        allocated: Some(device.most_allocated()),
         findings: judged.findings,
         host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: directory.clone() },
     };

@@ -49,6 +49,7 @@ pub(crate) fn replay(
         warnings: Vec::new(),
         kernels,
         copies: engine::copies_of(&replayed.machine),
+        allocated: None,
         findings: Vec::new(),
         host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: directory.clone() },
     };
