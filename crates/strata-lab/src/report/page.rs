@@ -71,10 +71,14 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// True if a column holds words, which begin at the left; numbers end at the right.
+    fn has_words(&self, column: usize) -> bool {
+        self.rows.iter().any(|row| matches!(row.get(column), Some(Cell::Text(_))))
+    }
+
     /// The table for a terminal.
     pub fn text(&self) -> String {
-        let left = |c: usize| self.rows.iter().any(|row| matches!(row.get(c), Some(Cell::Text(_))));
-        let align = |c: usize| if left(c) { Align::Left } else { Align::Right };
+        let align = |c: usize| if self.has_words(c) { Align::Left } else { Align::Right };
         let headings: Vec<_> = self.headings.iter().enumerate().map(|(c, h)| (h.as_str(), align(c))).collect();
         let rows: Vec<Vec<_>> = self.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect();
         format!("{}: {}\n{}\n\n{}", self.id, self.title, self.note, columns(&headings, &rows))
@@ -91,7 +95,7 @@ impl Figure {
 
     fn html(&self) -> String {
         let mut out = format!(
-            "<section id=\"{}\">\n<h2>{}</h2>\n<p>{}</p>\n",
+            "<section id=\"{0}\">\n<h2>{1} <small>{0}</small></h2>\n<p>{2}</p>\n",
             self.id,
             escaped(&self.title),
             escaped(&self.note)
@@ -109,15 +113,16 @@ impl Figure {
             );
         }
         out += "<table><thead><tr>";
-        for heading in &self.headings {
-            let _ = write!(out, "<th>{}</th>", escaped(heading));
+        let class = |words: bool| if words { "" } else { " class=\"n\"" };
+        for (column, heading) in self.headings.iter().enumerate() {
+            let _ = write!(out, "<th{}>{}</th>", class(self.has_words(column)), escaped(heading));
         }
         out += "</tr></thead><tbody>\n";
         for row in &self.rows {
             out += "<tr>";
             for cell in row {
-                let class = if matches!(cell, Cell::Text(_)) { "" } else { " class=\"n\"" };
-                let _ = write!(out, "<td{class}>{}</td>", escaped(&cell.shown()));
+                let words = matches!(cell, Cell::Text(_));
+                let _ = write!(out, "<td{}>{}</td>", class(words), escaped(&cell.shown()));
             }
             out += "</tr>\n";
         }
@@ -140,7 +145,7 @@ pub struct Page {
 
 const STYLE: &str = "body{font:14px/1.45 sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:#222}\
 table{border-collapse:collapse;margin:1em 0}th,td{padding:2px 10px;border-bottom:1px solid #ddd;text-align:left}\
-td.n{text-align:right;font-variant-numeric:tabular-nums}.chart{overflow-x:auto}\
+h2 small{font-weight:normal;color:#888}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.chart{overflow-x:auto}\
 figure{display:inline-block;margin:0 12px 12px 0;vertical-align:top}img{image-rendering:pixelated;max-height:420px;max-width:100%}\
 figcaption{font-size:12px}nav a{margin-right:1em}";
 
