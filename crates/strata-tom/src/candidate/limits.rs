@@ -11,7 +11,7 @@
 //! - A generic address may be one of shared memory only if the module makes shared addresses generic.
 //! - An access counts by its width: one for each 32 bits of a lane, rounded up.
 
-use strata_ptx::ast::{Base, Function, Instruction, Module, Opcode, Operand, Special, StateSpace, Symbol, Word};
+use strata_ptx::ast::{Base, Function, Instruction, Module, Opcode, Operand, Special, StateSpace, Symbol, Type, Word};
 
 /// Why an instruction cannot be part of a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,8 +24,10 @@ pub enum Limit {
     Atomic,
     /// A `volatile` access, or one with an order other than `weak`.
     OrderedAccess,
-    /// A warp collective, tensor operations included.
+    /// A warp collective.
     WarpWide,
+    /// A tensor operation.
+    Tensor,
     /// A texture or surface access.
     Texture,
     /// A call, or a parameter of one.
@@ -34,6 +36,24 @@ pub enum Limit {
     Identity,
     /// An instruction that acts on the SM, its stack or its caches.
     Machine,
+}
+
+impl Limit {
+    /// What the instruction is, in words that follow "contains".
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::SharedMemory => "an access to shared memory",
+            Self::Synchronisation => "a barrier or fence",
+            Self::Atomic => "an atomic operation",
+            Self::OrderedAccess => "a volatile or ordered access",
+            Self::WarpWide => "a warp collective",
+            Self::Tensor => "a tensor operation",
+            Self::Texture => "a texture or surface access",
+            Self::Call => "a call",
+            Self::Identity => "a read of the thread's or the SM's identity",
+            Self::Machine => "an instruction that acts on the SM",
+        }
+    }
 }
 
 /// What an instruction means for a block that contains it.
@@ -98,7 +118,7 @@ fn access(function: &Function, instruction: &Instruction, shared_is_generic: boo
         }
         _ => {}
     }
-    let bytes = instruction.ty().map_or(4, |ty| ty.bytes()) * instruction.vector_len() as u32;
+    let bytes = instruction.ty().map_or(4, Type::bytes) * instruction.vector_len() as u32;
     let words = bytes.div_ceil(4);
     if instruction.op == Opcode::St { Effect::Store(words) } else { Effect::Load(words) }
 }
@@ -127,42 +147,36 @@ fn reads_identity(operand: &Operand) -> bool {
     }
 }
 
-/// The limit that an opcode runs into whatever its modifiers. Every opcode is named: a new one needs a decision.
-const fn limit_of(op: Opcode) -> Option<Limit> {
+/// The opcodes that compute, move or branch. A prefetch is a hint that may be lost; control flow is judged by where it leads.
+#[rustfmt::skip]
+const FREE: &[Opcode] = {
+    use Opcode as O;
+    &[
+        O::Abs, O::Add, O::Addc, O::And, O::Bfe, O::Bfi, O::Bfind, O::Bmsk, O::Bra, O::Brev, O::Brx, O::Clz, O::Cnot,
+        O::Copysign, O::Cos, O::Createpolicy, O::Cvt, O::Cvta, O::Div, O::Dp2a, O::Dp4a, O::Ex2, O::Exit, O::Fma, O::Fns,
+        O::Isspacep, O::Ld, O::Ldu, O::Lg2, O::Lop3, O::Mad, O::Mad24, O::Madc, O::Max, O::Min, O::Mov, O::Mul, O::Mul24,
+        O::Neg, O::Not, O::Or, O::Popc, O::Prefetch, O::Prefetchu, O::Prmt, O::Rcp, O::Rem, O::Ret, O::Rsqrt, O::Sad,
+        O::Selp, O::Set, O::Setp, O::Shf, O::Shl, O::Shr, O::Sin, O::Slct, O::Sqrt, O::St, O::Sub, O::Subc, O::Szext,
+        O::Tanh, O::Testp, O::Trap, O::Vabsdiff, O::Vabsdiff2, O::Vabsdiff4, O::Vadd, O::Vadd2, O::Vadd4, O::Vavrg2,
+        O::Vavrg4, O::Vmad, O::Vmax, O::Vmax2, O::Vmax4, O::Vmin, O::Vmin2, O::Vmin4, O::Vset, O::Vset2, O::Vset4,
+        O::Vshl, O::Vshr, O::Vsub, O::Vsub2, O::Vsub4, O::Xor,
+    ]
+};
+
+/// The limit that an opcode runs into whatever its modifiers. One that nobody has thought of acts on the machine.
+fn limit_of(op: Opcode) -> Option<Limit> {
     use Opcode as O;
     match op {
-        O::Bar
-        | O::Barrier
-        | O::Membar
-        | O::Fence
-        | O::Mbarrier
-        | O::Cp
-        | O::Griddepcontrol
-        | O::Clusterlaunchcontrol => Some(Limit::Synchronisation),
+        op if FREE.contains(&op) => None,
+        O::Bar | O::Barrier | O::Membar | O::Fence | O::Mbarrier | O::Cp | O::Griddepcontrol => {
+            Some(Limit::Synchronisation)
+        }
         O::Atom | O::Red | O::Multimem => Some(Limit::Atomic),
         O::Shfl | O::Vote | O::Match | O::Redux | O::Activemask | O::Elect => Some(Limit::WarpWide),
-        O::Mma | O::Wmma | O::Wgmma | O::Tcgen05 | O::Movmatrix => Some(Limit::WarpWide),
         O::Ldmatrix | O::Stmatrix | O::Mapa | O::Getctarank => Some(Limit::SharedMemory),
         O::Tex | O::Tld4 | O::Txq | O::Suld | O::Sust | O::Sured | O::Suq | O::Istypep => Some(Limit::Texture),
         O::Call => Some(Limit::Call),
-        O::Alloca | O::Stacksave | O::Stackrestore | O::Setmaxnreg | O::Brkpt | O::Pmevent | O::Nanosleep => {
-            Some(Limit::Machine)
-        }
-        O::Applypriority | O::Discard | O::Tensormap => Some(Limit::Machine),
-        // A prefetch is a hint that may be lost. Control flow is judged by where it leads, not by its opcode.
-        O::Prefetch | O::Prefetchu | O::Createpolicy | O::Bra | O::Brx | O::Exit | O::Ret | O::Trap => None,
-        O::Ld | O::Ldu | O::St | O::Isspacep | O::Cvta | O::Cvt | O::Mov | O::Prmt => None,
-        O::Abs | O::Add | O::Addc | O::And | O::Bfe | O::Bfi | O::Bfind | O::Bmsk | O::Brev | O::Clz | O::Cnot => None,
-        O::Copysign | O::Cos | O::Div | O::Dp2a | O::Dp4a | O::Ex2 | O::Fma | O::Fns | O::Lg2 | O::Lop3 | O::Mad => {
-            None
-        }
-        O::Mad24 | O::Madc | O::Max | O::Min | O::Mul | O::Mul24 | O::Neg | O::Not | O::Or | O::Popc | O::Rcp => None,
-        O::Rem | O::Rsqrt | O::Sad | O::Selp | O::Set | O::Setp | O::Shf | O::Shl | O::Shr | O::Sin | O::Slct => None,
-        O::Sqrt | O::Sub | O::Subc | O::Szext | O::Tanh | O::Testp | O::Xor => None,
-        O::Vabsdiff | O::Vabsdiff2 | O::Vabsdiff4 | O::Vadd | O::Vadd2 | O::Vadd4 | O::Vavrg2 | O::Vavrg4 | O::Vmad => {
-            None
-        }
-        O::Vmax | O::Vmax2 | O::Vmax4 | O::Vmin | O::Vmin2 | O::Vmin4 | O::Vset | O::Vset2 | O::Vset4 | O::Vshl => None,
-        O::Vshr | O::Vsub | O::Vsub2 | O::Vsub4 => None,
+        O::Mma | O::Wmma | O::Wgmma | O::Tcgen05 | O::Movmatrix => Some(Limit::Tensor),
+        _ => Some(Limit::Machine),
     }
 }

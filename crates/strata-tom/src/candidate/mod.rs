@@ -118,11 +118,11 @@ fn find_in(index: usize, function: &Function, assumptions: &Assumptions, shared_
         chosen.sort_by_key(|draft| draft.span.start);
     }
     let refused = refused_loops(&body, &refusals, &chosen);
-    let candidates = chosen.into_iter().map(|draft| candidate(&body, assumptions, draft)).collect();
+    let candidates = chosen.iter().map(|draft| candidate(&body, assumptions, draft)).collect();
     Found { function: index, examined, candidates, dropped, refused }
 }
 
-fn candidate(body: &Body<'_>, assumptions: &Assumptions, draft: Draft) -> Candidate {
+fn candidate(body: &Body<'_>, assumptions: &Assumptions, draft: &Draft) -> Candidate {
     let (live_in, live_out) = live_registers(body, &draft.span);
     Candidate {
         kind: draft.kind,

@@ -244,10 +244,11 @@ fn addition(instruction: &Instruction) -> Option<(RegId, i64)> {
     }
     match (instruction.op, instruction.inputs()) {
         (Opcode::Mov, [Operand::Register(r)]) => Some((*r, 0)),
-        (Opcode::Add, [Operand::Register(r), Operand::Immediate(Immediate::Int(c))])
-        | (Opcode::Add, [Operand::Immediate(Immediate::Int(c)), Operand::Register(r)]) => {
-            Some((*r, signed(instruction, *c)))
-        }
+        (
+            Opcode::Add,
+            [Operand::Register(r), Operand::Immediate(Immediate::Int(c))]
+            | [Operand::Immediate(Immediate::Int(c)), Operand::Register(r)],
+        ) => Some((*r, signed(instruction, *c))),
         (Opcode::Sub, [Operand::Register(r), Operand::Immediate(Immediate::Int(c))]) => {
             Some((*r, signed(instruction, *c).checked_neg()?))
         }
