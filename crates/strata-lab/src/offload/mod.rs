@@ -156,13 +156,16 @@ impl View<'_> {
     fn condition(&self, condition: Condition) -> String {
         let minus = condition.minus.map_or_else(String::new, |r| format!(" - {}", self.register(r)));
         let sign = if condition.at_most { "<=" } else { ">=" };
-        format!("{}{minus} {sign} {}", self.register(condition.register), condition.threshold)
+        let stride = condition.stride.map_or_else(String::new, |(r, n)| format!(" + {n} * {}", self.register(r)));
+        format!("{}{minus} {sign} {}{stride}", self.register(condition.register), condition.threshold)
     }
 
     fn reason(&self, refusal: Refusal) -> String {
         match refusal {
             Refusal::Contains(pc, limit) => format!("contains {} (line {})", limit.words(), self.line(pc)),
-            Refusal::Leaves(pc) => format!("the branch on line {} leads elsewhere than behind it", self.line(pc)),
+            Refusal::Leaves(pc) => {
+                format!("the branch on line {} leads elsewhere than its other ways out", self.line(pc))
+            }
             Refusal::Scattered => "its blocks do not stand together, or are too many".to_owned(),
             Refusal::Endless => "nothing leads out of it".to_owned(),
             Refusal::Costs(words) => {

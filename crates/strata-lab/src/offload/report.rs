@@ -128,6 +128,8 @@ impl Row {
                 "minus": condition.minus.and_then(|r| self.name_in(r)),
                 "comparison": if condition.at_most { "<=" } else { ">=" },
                 "threshold": condition.threshold,
+                "stride": condition.stride.and_then(|(r, _)| self.name_in(r)),
+                "multiple": condition.stride.map(|(_, multiple)| multiple),
                 "iterations": condition.iterations,
             })
         });
@@ -142,6 +144,7 @@ impl Row {
             "kind": kind(c.kind),
             "begin": c.begin,
             "end": c.end,
+            "resume": c.resume,
             "lines": [self.lines.0, self.lines.1],
             "source": source,
             "live_in": c.traffic.registers_in,

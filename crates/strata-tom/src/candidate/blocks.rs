@@ -1,9 +1,9 @@
 //! The blocks that are examined, each with what it would move: natural loops, regions of whole basic blocks with one way in
 //! and one way out, and pieces of a basic block between instructions that no candidate may contain.
 //!
-//! A candidate is a range of program counters that is entered at its first and left at the instruction after its last, so
-//! that lanes which part in it have met again when it ends. A branch that leads elsewhere is left out where it is the last
-//! instruction: the warp comes back to the GPU and takes it there.
+//! A candidate is a range of program counters that is entered at its first and left for one instruction only, so that lanes
+//! which part in it have met again when it ends. That is the one after its last, except for loops: compilers place what
+//! follows a loop elsewhere at times. A branch at the end that leads out is left out: the warp takes it on the GPU.
 //!
 //! Which accesses count (choice): in a loop all, since one of a warp's lanes nearly always takes an arm in one of a few
 //! iterations; in a region those that every way through it passes, since it is run once and a guard may skip the rest.
@@ -35,6 +35,8 @@ pub enum Kind {
 pub(super) struct Draft {
     pub(super) kind: Kind,
     pub(super) span: Range<u32>,
+    /// Where a warp goes on that has left it.
+    pub(super) resume: u32,
     pub(super) traffic: Traffic,
     pub(super) trips: Option<Trips>,
     /// Iterations that `benefit` assumes.
@@ -56,25 +58,26 @@ pub(super) struct Drafts {
     pub(super) refusals: Vec<Option<Refusal>>,
 }
 
-/// The blocks of a loop as a range that is left behind its end only and holds nothing forbidden, or why they are none.
-fn confined(body: &Body<'_>, id: LoopId) -> Result<Range<u32>, Refusal> {
+/// The blocks of a loop as a range that holds nothing forbidden and is left for one block only, which is given too, or why
+/// they are none.
+fn confined(body: &Body<'_>, id: LoopId) -> Result<(Range<u32>, BlockId), Refusal> {
     let span = body.loop_span(id).ok_or(Refusal::Scattered)?;
     if let Some((at, limit)) = body.first_forbidden(&span) {
         return Err(Refusal::Contains(at, limit));
     }
-    let mut endless = true;
+    let mut after = None;
     for (from, to) in body.forest.exits(&body.cfg, id) {
-        endless = false;
-        if to == body.cfg.exit() || body.cfg.block(to).first != span.end {
+        if to == body.cfg.exit() || *after.get_or_insert(to) != to {
             return Err(Refusal::Leaves(body.cfg.block(from).end - 1));
         }
     }
-    if endless { Err(Refusal::Endless) } else { Ok(span) }
+    after.map(|after| (span, after)).ok_or(Refusal::Endless)
 }
 
 /// Examines all blocks of a function.
 pub(super) fn drafts(body: &Body<'_>, assumptions: &Assumptions) -> Drafts {
-    let mut search = Search { body, assumptions, list: Vec::new(), examined: 0, meter: Meter::new(body) };
+    let within = vec![Repeats::ONCE; body.forest.loops().len()];
+    let mut search = Search { body, assumptions, list: Vec::new(), examined: 0, meter: Meter::new(body), within };
     let refusals = body.forest.ids().map(|id| search.natural_loop(id).err()).collect();
     search.pieces();
     for a in body.cfg.ids() {
@@ -89,25 +92,26 @@ struct Search<'a> {
     list: Vec<Draft>,
     examined: usize,
     meter: Meter<'a>,
+    /// How often the loop at hand runs each loop in it.
+    within: Vec<Repeats>,
 }
 
 impl Search<'_> {
     fn natural_loop(&mut self, id: LoopId) -> Result<(), Refusal> {
         let body = self.body;
-        let span = confined(body, id)?;
+        let (span, after) = confined(body, id)?;
         self.examined += 1;
         self.meter.start();
         for &b in body.forest.body(id) {
-            let mut repeats = Repeats::ONCE;
-            let mut around = body.forest.innermost(b);
-            while let Some(inner) = around.filter(|&inner| inner != id) {
-                repeats = repeats.times(body.repeats(inner));
-                around = body.forest.get(inner).parent;
-            }
-            self.meter.add(&body.block_span(b), repeats);
+            let inner = body.forest.innermost(b).unwrap_or(id);
+            // A body lists a loop's own blocks before those of the loops in it: what is around is known.
+            self.within[inner.index()] = match body.forest.get(inner).parent {
+                Some(parent) if inner != id => self.within[parent.index()].times(body.repeats(inner)),
+                _ => Repeats::ONCE,
+            };
+            self.meter.add(&body.block_span(b), self.within[inner.index()]);
         }
         let header = body.forest.get(id).header;
-        let after = body.cfg.block_of(span.end);
         let registers_in = self.meter.needed(|r| body.liveness.is_live_in(header, r));
         let registers_out = self.meter.left(|r| body.liveness.is_live_in(after, r));
         let traffic = Traffic { registers_in, registers_out, ..self.meter.accesses };
@@ -116,7 +120,8 @@ impl Search<'_> {
             (Trips::Known(count), Some(least)) if least > 1 => count.condition(least),
             _ => None,
         };
-        self.keep(Kind::Loop, span, traffic, Some(trips), condition)
+        let resume = body.cfg.block(after).first;
+        self.keep(Kind::Loop, span, resume, traffic, Some(trips), condition)
     }
 
     /// The pieces of all blocks between forbidden instructions, the branch at the end of a block left out. From the last to
@@ -152,7 +157,7 @@ impl Search<'_> {
                 let registers_in = self.meter.needed(|r| cursor.live().contains(r));
                 let traffic = Traffic { registers_in, registers_out, ..self.meter.accesses };
                 // Only of loops is it told why they do not pay.
-                let _ = self.keep(Kind::Piece, span, traffic, None, None);
+                let _ = self.keep(Kind::Piece, span.clone(), span.end, traffic, None, None);
             }
             // A cursor at the start of a block moves on for the price of the difference.
             while cursor.step().is_some() {}
@@ -242,7 +247,7 @@ impl Search<'_> {
             body.function.instructions[span.end as usize].each_read(|r| read_by_branch.push(r));
             self.meter.left(|r| read_by_branch.contains(&r) || body.liveness.is_live_out(&body.cfg, b, r))
         };
-        let _ = self.keep(Kind::Region, span, Traffic { registers_out, ..least }, None, None);
+        let _ = self.keep(Kind::Region, span.clone(), span.end, Traffic { registers_out, ..least }, None, None);
     }
 
     /// Keeps a block if it saves traffic.
@@ -250,6 +255,7 @@ impl Search<'_> {
         &mut self,
         kind: Kind,
         span: Range<u32>,
+        resume: u32,
         traffic: Traffic,
         trips: Option<Trips>,
         condition: Option<Condition>,
@@ -270,7 +276,7 @@ impl Search<'_> {
         let Traffic { registers_in, registers_out, .. } = traffic;
         let likely = Traffic { registers_in, registers_out, ..self.meter.likely };
         let likely_benefit = -self.assumptions.change(&likely, likely_iterations).total();
-        self.list.push(Draft { kind, span, traffic, trips, iterations, condition, benefit, likely_benefit });
+        self.list.push(Draft { kind, span, resume, traffic, trips, iterations, condition, benefit, likely_benefit });
         Ok(())
     }
 }

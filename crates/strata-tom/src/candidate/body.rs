@@ -47,6 +47,8 @@ pub(super) struct Body<'a> {
     /// See [`hulls`].
     hulls: Vec<(BlockId, BlockId)>,
     trips: Vec<Trips>,
+    /// How often the body of each loop is expected to run when the function runs once.
+    likely_runs: Vec<f64>,
 }
 
 impl<'a> Body<'a> {
@@ -74,8 +76,14 @@ impl<'a> Body<'a> {
             writes,
             first_write,
             trips: Vec::new(),
+            likely_runs: Vec::new(),
         };
         body.trips = body.forest.ids().map(|id| trips(&body, id)).collect();
+        // An outer loop comes before those in it.
+        for id in body.forest.ids() {
+            let around = body.forest.get(id).parent.map_or(1.0, |parent| body.likely_runs[parent.index()]);
+            body.likely_runs.push(around * body.repeats(id).likely as f64);
+        }
         body
     }
 
@@ -127,6 +135,11 @@ impl<'a> Body<'a> {
             Trips::Static(count) => Repeats { certain: count, likely: count },
             Trips::Known(_) | Trips::Unknown => Repeats { certain: 1, likely: LIKELY_ITERATIONS },
         }
+    }
+
+    /// How often the body of a loop is expected to run when the function runs once.
+    pub(super) fn likely_runs(&self, id: LoopId) -> f64 {
+        self.likely_runs[id.index()]
     }
 
     /// The instructions from the first to the last of a loop.

@@ -30,7 +30,6 @@ pub use trips::{Condition, Count, Trips};
 use blocks::{Draft, Drafts, drafts};
 use body::{Body, Repeats};
 use meter::Meter;
-use std::ops::Range;
 use strata_ptx::analysis::LoopId;
 use strata_ptx::ast::{Function, Module, RegId};
 
@@ -41,8 +40,10 @@ pub struct Candidate {
     pub kind: Kind,
     /// Its first program counter.
     pub begin: u32,
-    /// Its last program counter; when a warp has left it, the instruction after this one is next.
+    /// Its last program counter.
     pub end: u32,
+    /// Where a warp goes on that has left it: after its last program counter, except for some loops.
+    pub resume: u32,
     /// The registers that it needs, ascending, predicates among them.
     pub live_in: Vec<RegId>,
     /// The registers that it leaves, ascending, predicates among them.
@@ -64,7 +65,7 @@ pub struct Candidate {
 pub enum Refusal {
     /// It contains an instruction, at this program counter, that no candidate may contain.
     Contains(u32, Limit),
-    /// The branch at this program counter leads elsewhere than behind the loop.
+    /// The branch at this program counter leads elsewhere than other ways out of the loop, or out of the function.
     Leaves(u32),
     /// Its blocks do not stand together, or have more than [`MOST_INSTRUCTIONS`] instructions.
     Scattered,
@@ -123,11 +124,12 @@ fn find_in(index: usize, function: &Function, assumptions: &Assumptions, shared_
 }
 
 fn candidate(body: &Body<'_>, assumptions: &Assumptions, draft: &Draft) -> Candidate {
-    let (live_in, live_out) = live_registers(body, &draft.span);
+    let (live_in, live_out) = live_registers(body, draft);
     Candidate {
         kind: draft.kind,
         begin: draft.span.start,
         end: draft.span.end - 1,
+        resume: draft.resume,
         live_in,
         live_out,
         change: assumptions.change(&draft.traffic, draft.iterations),
@@ -139,13 +141,13 @@ fn candidate(body: &Body<'_>, assumptions: &Assumptions, draft: &Draft) -> Candi
 }
 
 /// The registers that a block needs and leaves.
-fn live_registers(body: &Body<'_>, span: &Range<u32>) -> (Vec<RegId>, Vec<RegId>) {
+fn live_registers(body: &Body<'_>, draft: &Draft) -> (Vec<RegId>, Vec<RegId>) {
     let mut meter = Meter::new(body);
     meter.start();
-    meter.add(span, Repeats::ONCE);
+    meter.add(&draft.span, Repeats::ONCE);
     let (mut touched, mut written) = meter.registers();
-    keep_live(body, &mut touched, span.start);
-    keep_live(body, &mut written, span.end);
+    keep_live(body, &mut touched, draft.span.start);
+    keep_live(body, &mut written, draft.resume);
     (touched, written)
 }
 

@@ -7,6 +7,7 @@
 
 use super::blocks::Draft;
 use super::body::Body;
+use strata_ptx::analysis::LoopId;
 
 /// The blocks that no two of overlap and that save most together, by their place. Of equal sets the one of longer blocks.
 pub(super) fn best(body: &Body<'_>, mut drafts: Vec<Draft>) -> Vec<Draft> {
@@ -43,16 +44,12 @@ pub(super) fn best(body: &Body<'_>, mut drafts: Vec<Draft>) -> Vec<Draft> {
 
 /// How often the loops around a block are expected to run it.
 fn executions(body: &Body<'_>, draft: &Draft) -> f64 {
-    let first = body.cfg.block_of(draft.span.start);
-    let mut around = body.forest.innermost(first);
-    let mut count = 1.0;
-    while let Some(id) = around {
-        // Inside are the loops that end before the block does; what it begins with may head one around it.
-        let inside = body.loop_span(id).is_some_and(|span| span.end <= draft.span.end);
-        if !inside {
-            count *= body.repeats(id).likely as f64;
-        }
-        around = body.forest.get(id).parent;
-    }
-    count
+    let around = body.forest.innermost(body.cfg.block_of(draft.span.start));
+    // A block has one way in, so only a loop that begins with it can lie in it.
+    let inside = |id: LoopId| body.loop_hull(id).start == draft.span.start && body.loop_hull(id).end <= draft.span.end;
+    let around = match around {
+        Some(id) if inside(id) => body.forest.get(id).parent,
+        other => other,
+    };
+    around.map_or(1.0, |id| body.likely_runs(id))
 }

@@ -1,9 +1,10 @@
 //! How often a loop goes round: known to the compiler, known when the loop is entered, or neither (TOM, Section 3.1.3).
 //!
 //! A count is known if exactly one branch leaves the loop, every iteration passes it, and it compares (`setp`) a value that
-//! grows by a constant in every iteration with one that the loop does not change. The first is an *induction register* plus
-//! a constant: additions and copies are followed through the loop, since compilers write `i += s` as one `add`, or as an
-//! `add` to another register and a `mov` back.
+//! grows by the same in every iteration with one that the loop does not change. The first is an *induction register* plus
+//! something fixed: additions and copies are followed through the loop, since compilers write `i += s` as one `add`, or as
+//! an `add` to another register and a `mov` back. What is added is a constant, or a register that the loop does not change,
+//! as in `i += gridDim.x * blockDim.x`; of that one the comparison tells the sign.
 
 use super::body::Body;
 use std::ops::Range;
@@ -24,19 +25,21 @@ pub enum Trips {
     Unknown,
 }
 
-/// A trip count in terms of registers on entry: iteration `t` takes place if `start + step · t` has not met `bound`.
+/// A trip count in terms of registers on entry: iteration `t`, counted from 1, takes place if
+/// `start + (step · t + shift) · stride + offset` has not met `bound`; without a stride register the stride is 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Count {
     start: Value,
     bound: Value,
-    /// Added to `start` in each iteration; not zero.
+    stride: Option<RegId>,
+    /// Not zero.
     step: i64,
-    /// What must be added to `start + step · t` for the value that lets iteration `t`, counted from 1, take place.
     shift: i64,
+    offset: i64,
     relation: Relation,
 }
 
-/// The condition of a conditional candidate: `register - minus >= threshold`, or `<=` if `at_most`.
+/// The condition of a conditional candidate: `register - minus >= threshold + multiple · stride`, or `<=` if `at_most`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Condition {
     /// The register that the offload controller reads.
@@ -47,6 +50,8 @@ pub struct Condition {
     pub at_most: bool,
     /// What it is compared with.
     pub threshold: i64,
+    /// The register that every iteration adds, and how many of it the threshold needs more.
+    pub stride: Option<(RegId, i64)>,
     /// The iterations that the condition stands for.
     pub iterations: u64,
 }
@@ -67,16 +72,19 @@ enum Relation {
 }
 
 impl Count {
-    /// How far `bound` must lie from `start`, in the direction of the step, for iteration `t` to take place.
-    fn distance(&self, t: u64) -> Option<i64> {
-        let passed = i128::from(self.step) * i128::from(t) + i128::from(self.shift);
-        let strictly = i128::from(self.relation != Relation::UpTo);
-        i64::try_from(passed * i128::from(self.step.signum()) + strictly).ok()
+    /// How far `bound` must lie from `start`, in the direction of the step, for iteration `t` to take place: so many
+    /// strides, and so much more.
+    fn distance(&self, t: u64) -> Option<(i64, i64)> {
+        let sign = i128::from(self.step.signum());
+        let strides = (i128::from(self.step) * i128::from(t) + i128::from(self.shift)) * sign;
+        let rest = i128::from(self.offset) * sign + i128::from(self.relation != Relation::UpTo);
+        Some((i64::try_from(strides).ok()?, i64::try_from(rest).ok()?))
     }
 
     /// The condition for at least `iterations`; none if no register could hold it.
     pub(super) fn condition(&self, iterations: u64) -> Option<Condition> {
-        let distance = self.distance(iterations)?;
+        let (strides, rest) = self.distance(iterations)?;
+        let distance = if self.stride.is_some() { rest } else { strides.checked_add(rest)? };
         let up = self.step > 0;
         let (register, minus, at_most, threshold) = match (self.start, self.bound) {
             (Value::Register(start), Value::Register(bound)) if up => (bound, Some(start), false, distance),
@@ -89,19 +97,23 @@ impl Count {
             (Value::Register(start), Value::Constant(bound)) => (start, None, false, bound.checked_add(distance)?),
             (Value::Constant(_), Value::Constant(_)) => return None,
         };
-        Some(Condition { register, minus, at_most, threshold, iterations })
+        let stride = self.stride.map(|r| (r, if at_most { -strides } else { strides }));
+        Some(Condition { register, minus, at_most, threshold, stride, iterations })
     }
 
-    /// The count itself, if both ends are constants: the last iteration that takes place, at least 1.
+    /// The count itself, if both ends and the stride are constants: the last iteration that takes place, at least 1.
     fn constant(&self) -> Option<u64> {
-        let (Value::Constant(start), Value::Constant(bound)) = (self.start, self.bound) else { return None };
+        let (Value::Constant(start), Value::Constant(bound), None) = (self.start, self.bound, self.stride) else {
+            return None;
+        };
         let (step, sign) = (i128::from(self.step).abs(), i128::from(self.step.signum()));
-        // `step · t + shift` may grow to this, and still lets an iteration take place.
-        let strictly = i128::from(self.relation != Relation::UpTo);
-        let room = (i128::from(bound) - i128::from(start) - i128::from(self.shift)) * sign;
+        // `step · t` may grow to less than this, or to just this, and still lets an iteration take place.
+        let fixed = i128::from(start) + i128::from(self.shift) + i128::from(self.offset);
+        let room = (i128::from(bound) - fixed) * sign;
         if self.relation == Relation::NotAt && (room <= 0 || room % step != 0) {
             return None; // It passes its bound and goes round until the register wraps.
         }
+        let strictly = i128::from(self.relation != Relation::UpTo);
         u64::try_from((room - strictly).div_euclid(step)).map_or(Some(1), |t| Some(t.max(1)))
     }
 }
@@ -150,19 +162,28 @@ fn count(body: &Body<'_>, id: LoopId, span: Range<u32>) -> Option<Count> {
         (Some(value), Some(bound)) => (value, bound, comparison),
         _ => (writes.linear(right, compare_at)?, writes.invariant(left)?, comparison.mirrored()),
     };
-    let step = writes.step(value.register)?;
-    let relation = comparison.relation(step)?;
+    let grows = writes.growth(value.register)?;
+    let relation = comparison.relation(grows.step)?;
+    // Sums of strides and sums of numbers are kept apart: all of the growth must be of one kind, the rest may be of both.
+    let (steps, offset) = match (grows.stride, value.added.stride) {
+        (None, None) => (value.added.number, 0),
+        (Some(a), Some(b)) if a == b && relation != Relation::NotAt => (value.added.strides, value.added.number),
+        (Some(_), None) if relation != Relation::NotAt => (0, value.added.number),
+        _ => return None,
+    };
     // A test behind the accesses of iteration t - 1 lets iteration t take place; one before them, iteration t itself.
     let tested_first = body.forest.get(id).latches != [from]
         && !body.effects_in(&(writes.span.start..branch_at)).iter().any(|effect| effect.is_access());
-    let behind = if tested_first { step } else { step.checked_mul(2)? };
+    let behind = if tested_first { grows.step } else { grows.step.checked_mul(2)? };
     let header = body.forest.get(id).header;
     let start = Value::Register(value.register);
     Some(Count {
         start: entry_constant(body, id, header, start).map_or(start, Value::Constant),
         bound: entry_constant(body, id, header, bound).map_or(bound, Value::Constant),
-        step,
-        shift: value.offset.checked_sub(behind)?,
+        stride: grows.stride,
+        step: grows.step,
+        shift: steps.checked_sub(behind)?,
+        offset,
         relation,
     })
 }
@@ -173,11 +194,40 @@ fn in_every_iteration(body: &Body<'_>, id: LoopId, b: BlockId) -> bool {
         && body.forest.get(id).latches.iter().all(|&latch| body.dominators.dominates(b, latch))
 }
 
-/// The value of an induction register at the start of an iteration, plus a constant.
+/// What is added to a register: a number, and a register so many times.
+#[derive(Clone, Copy, Default)]
+struct Added {
+    number: i64,
+    stride: Option<RegId>,
+    strides: i64,
+}
+
+impl Added {
+    /// Both together; none if they add different registers.
+    fn plus(self, other: Self) -> Option<Self> {
+        if self.stride.is_some() && other.stride.is_some() && self.stride != other.stride {
+            return None;
+        }
+        Some(Self {
+            number: self.number.checked_add(other.number)?,
+            stride: self.stride.or(other.stride),
+            strides: self.strides.checked_add(other.strides)?,
+        })
+    }
+}
+
+/// The value of a register at the start of an iteration, plus something.
 #[derive(Clone, Copy)]
 struct Linear {
     register: RegId,
-    offset: i64,
+    added: Added,
+}
+
+/// What each iteration adds to a register: `step` times the stride register, or the number `step`; not zero.
+#[derive(Clone, Copy)]
+struct Growth {
+    stride: Option<RegId>,
+    step: i64,
 }
 
 /// The writes of registers in one loop.
@@ -215,44 +265,56 @@ impl Writes<'_> {
     /// What `operand`, read at instruction `at`, is of a register at the start of the iteration.
     fn linear(&self, operand: &Operand, mut at: u32) -> Option<Linear> {
         let Operand::Register(mut register) = *operand else { return None };
-        let mut offset = 0_i64;
+        let mut sum = Added::default();
         for _ in 0..MOST_STEPS {
             let written = self.only(register)?;
             if !self.precedes(written, at) {
-                return Some(Linear { register, offset });
+                return Some(Linear { register, added: sum });
             }
-            let (source, added) = addition(&self.body.function.instructions[written as usize])?;
-            (register, at, offset) = (source, written, offset.checked_add(added)?);
+            let (source, added) = self.addition(written)?;
+            (register, at, sum) = (source, written, sum.plus(added)?);
         }
         None
     }
 
-    /// What each iteration adds to `register`; never zero.
-    fn step(&self, register: RegId) -> Option<i64> {
+    /// What each iteration adds to `register`.
+    fn growth(&self, register: RegId) -> Option<Growth> {
         let written = self.only(register)?;
-        let (source, added) = addition(&self.body.function.instructions[written as usize])?;
-        let value = self.linear(&Operand::Register(source), written)?;
-        value.offset.checked_add(added).filter(|&step| value.register == register && step != 0)
-    }
-}
-
-/// A register plus a constant: `add`, `sub` or `mov` of whole integers.
-fn addition(instruction: &Instruction) -> Option<(RegId, i64)> {
-    let whole = |ty: Type| (ty.is_integer() || ty.is_bits()) && matches!(ty.bits(), 32 | 64);
-    if !instruction.ty().is_some_and(whole) || instruction.has(Word::Sat) || instruction.has(Word::Cc) {
-        return None;
-    }
-    match (instruction.op, instruction.inputs()) {
-        (Opcode::Mov, [Operand::Register(r)]) => Some((*r, 0)),
-        (
-            Opcode::Add,
-            [Operand::Register(r), Operand::Immediate(Immediate::Int(c))]
-            | [Operand::Immediate(Immediate::Int(c)), Operand::Register(r)],
-        ) => Some((*r, signed(instruction, *c))),
-        (Opcode::Sub, [Operand::Register(r), Operand::Immediate(Immediate::Int(c))]) => {
-            Some((*r, signed(instruction, *c).checked_neg()?))
+        let (source, added) = self.addition(written)?;
+        let value = self.linear(&Operand::Register(source), written).filter(|value| value.register == register)?;
+        let added = value.added.plus(added)?;
+        match (added.number, added.strides) {
+            (step @ (1.. | ..=-1), 0) => Some(Growth { stride: None, step }),
+            (0, step @ (1.. | ..=-1)) => Some(Growth { stride: added.stride, step }),
+            _ => None,
         }
-        _ => None,
+    }
+
+    /// The instruction `at` as a register plus something: `add`, `sub` or `mov` of whole integers.
+    fn addition(&self, at: u32) -> Option<(RegId, Added)> {
+        let instruction = &self.body.function.instructions[at as usize];
+        let whole = |ty: Type| (ty.is_integer() || ty.is_bits()) && matches!(ty.bits(), 32 | 64);
+        if !instruction.ty().is_some_and(whole) || instruction.has(Word::Sat) || instruction.has(Word::Cc) {
+            return None;
+        }
+        let sign = match (instruction.op, instruction.inputs()) {
+            (Opcode::Mov, [Operand::Register(source)]) => return Some((*source, Added::default())),
+            (Opcode::Add, _) => 1,
+            (Opcode::Sub, _) => -1,
+            _ => return None,
+        };
+        let [left, right] = instruction.inputs() else { return None };
+        let fixed = |operand: &Operand| match *self.invariant(operand).as_ref()? {
+            Value::Constant(literal) => {
+                Some(Added { number: signed(instruction, literal).checked_mul(sign)?, ..Added::default() })
+            }
+            Value::Register(r) => Some(Added { stride: Some(r), strides: sign, ..Added::default() }),
+        };
+        match (left, right) {
+            (Operand::Register(source), added) if fixed(added).is_some() => Some((*source, fixed(added)?)),
+            (added, Operand::Register(source)) if sign == 1 => Some((*source, fixed(added)?)),
+            _ => None,
+        }
     }
 }
 
