@@ -171,6 +171,7 @@ impl View<'_> {
             Refusal::Costs(words) => {
                 format!("costs {} words more than it can be counted on to save", report::number(words))
             }
+            Refusal::NoRoom => "the table is full of blocks that save more".to_owned(),
             Refusal::Outdone => "what overlaps it saves more".to_owned(),
         }
     }

@@ -46,11 +46,8 @@ impl FileCandidates {
             out.push_str(&columns(&headings, &rows));
         }
         for (kernel, lost) in &self.dropped {
-            let _ = writeln!(
-                out,
-                "`{kernel}` has {} more that save less: the table is full (`--table-entries`)",
-                plural(*lost, "candidate")
-            );
+            let lost = plural(*lost, "candidate");
+            let _ = writeln!(out, "`{kernel}`: {lost} found no room in the table (`--table-entries`)");
         }
         if !self.refused.is_empty() {
             out.push_str("loops that are not offloaded:\n");

@@ -11,10 +11,12 @@
 use super::Refusal;
 use super::body::{Body, LIKELY_ITERATIONS, MOST_INSTRUCTIONS, Repeats};
 use super::cost::{Assumptions, Traffic};
+use super::count::Condition;
 use super::meter::Meter;
-use super::trips::{Condition, Trips};
+use super::trips::Trips;
 use std::ops::Range;
 use strata_ptx::analysis::{BlockId, LoopId};
+use strata_ptx::ast::Opcode;
 
 /// The most basic blocks of a region that is no loop (choice): regions are tried from every block on.
 const MOST_BLOCKS: u32 = 128;
@@ -190,9 +192,11 @@ impl Search<'_> {
             let returns = next.iter().any(|&s| s < a);
             let stays = !cfg.block(b).exits && !returns;
             let whole = stays && reached.max(leads) == b.0 + 1 && entered <= b.0;
-            // Without its branch the last block may lead anywhere but into the middle of the region.
+            // Without its branch the last block may lead anywhere but into the middle of the region. A branch by an index
+            // reads a register that the region then would not need.
             let cut = block.len() > 1
                 && body.ends_in_branch(b)
+                && body.function.instructions[block.end as usize - 1].op != Opcode::Brx
                 && reached <= b.0
                 && entered <= b.0
                 && !next.iter().any(|&s| s > a && s <= b);
@@ -243,9 +247,8 @@ impl Search<'_> {
         let registers_out = if span.end == body.cfg.block(b).end {
             self.meter.left(|r| body.liveness.is_live_in(BlockId(b.0 + 1), r))
         } else {
-            let mut read_by_branch = Vec::new();
-            body.function.instructions[span.end as usize].each_read(|r| read_by_branch.push(r));
-            self.meter.left(|r| read_by_branch.contains(&r) || body.liveness.is_live_out(&body.cfg, b, r))
+            // What the branch reads is a predicate, which counts nothing.
+            self.meter.left(|r| body.liveness.is_live_out(&body.cfg, b, r))
         };
         let _ = self.keep(Kind::Region, span.clone(), span.end, Traffic { registers_out, ..least }, None, None);
     }

@@ -5,7 +5,7 @@
 //! | step | answers |
 //! | --- | --- |
 //! | `limits` | which instructions no candidate may contain, and which are memory accesses |
-//! | `trips` | how often a loop goes round |
+//! | `trips`, `induction`, `count` | how often a loop goes round |
 //! | `blocks`, `meter` | which blocks there are, and what each would move |
 //! | `cost` | whether that saves traffic: equations (3) and (4) |
 //! | `select` | which of overlapping blocks to take |
@@ -16,6 +16,8 @@
 mod blocks;
 mod body;
 mod cost;
+mod count;
+mod induction;
 mod limits;
 mod meter;
 mod select;
@@ -24,8 +26,9 @@ mod trips;
 pub use blocks::Kind;
 pub use body::{LIKELY_ITERATIONS, MOST_INSTRUCTIONS};
 pub use cost::{Assumptions, BadAssumption, Change, Traffic};
+pub use count::{Condition, Count};
 pub use limits::Limit;
-pub use trips::{Condition, Count, Trips};
+pub use trips::Trips;
 
 use blocks::{Draft, Drafts, drafts};
 use body::{Body, Repeats};
@@ -73,7 +76,9 @@ pub enum Refusal {
     Endless,
     /// With the iterations that can be counted on, offloading costs so many words more than it saves.
     Costs(f64),
-    /// It saves less than what overlaps it, or the table was full.
+    /// The table is full of blocks that save more.
+    NoRoom,
+    /// It saves less than what overlaps it.
     Outdone,
 }
 
@@ -112,15 +117,16 @@ fn find_in(index: usize, function: &Function, assumptions: &Assumptions, shared_
     let body = Body::new(function, shared_is_generic);
     let Drafts { list, examined, refusals } = drafts(&body, assumptions);
     let mut chosen = select::best(&body, list);
-    let dropped = chosen.len().saturating_sub(assumptions.table_entries);
-    if dropped > 0 {
+    let mut dropped = Vec::new();
+    if chosen.len() > assumptions.table_entries {
         chosen.sort_by(|a, b| b.benefit.total_cmp(&a.benefit).then(a.span.start.cmp(&b.span.start)));
-        chosen.truncate(assumptions.table_entries);
+        dropped = chosen.split_off(assumptions.table_entries);
         chosen.sort_by_key(|draft| draft.span.start);
+        dropped.sort_by_key(|draft| draft.span.start);
     }
-    let refused = refused_loops(&body, &refusals, &chosen);
+    let refused = refused_loops(&body, &refusals, &chosen, &dropped);
     let candidates = chosen.iter().map(|draft| candidate(&body, assumptions, draft)).collect();
-    Found { function: index, examined, candidates, dropped, refused }
+    Found { function: index, examined, candidates, dropped: dropped.len(), refused }
 }
 
 fn candidate(body: &Body<'_>, assumptions: &Assumptions, draft: &Draft) -> Candidate {
@@ -164,21 +170,26 @@ fn keep_live(body: &Body<'_>, registers: &mut Vec<RegId>, at: u32) {
 }
 
 /// The loops that lie in no chosen block.
-fn refused_loops(body: &Body<'_>, refusals: &[Option<Refusal>], chosen: &[Draft]) -> Vec<RefusedLoop> {
-    let covered = |id: LoopId| {
+fn refused_loops(
+    body: &Body<'_>,
+    refusals: &[Option<Refusal>],
+    chosen: &[Draft],
+    dropped: &[Draft],
+) -> Vec<RefusedLoop> {
+    // Both are without overlaps and by their place.
+    let lies_in = |id: LoopId, drafts: &[Draft]| {
         let span = body.loop_hull(id);
-        let next = chosen.partition_point(|draft| draft.span.start <= span.start);
-        next > 0 && chosen[next - 1].span.end >= span.end
+        let next = drafts.partition_point(|draft| draft.span.start <= span.start);
+        next > 0 && drafts[next - 1].span.end >= span.end
     };
-    let mut refused: Vec<_> = body
-        .forest
-        .ids()
-        .filter(|&id| !covered(id))
-        .map(|id| RefusedLoop {
-            begin: body.cfg.block(body.forest.get(id).header).first,
-            refusal: refusals[id.index()].unwrap_or(Refusal::Outdone),
-        })
-        .collect();
+    let reason = |id: LoopId| match refusals[id.index()] {
+        Some(refusal) => refusal,
+        None if lies_in(id, dropped) => Refusal::NoRoom,
+        None => Refusal::Outdone,
+    };
+    let refused = body.forest.ids().filter(|&id| !lies_in(id, chosen));
+    let begin = |id: LoopId| body.cfg.block(body.forest.get(id).header).first;
+    let mut refused: Vec<_> = refused.map(|id| RefusedLoop { begin: begin(id), refusal: reason(id) }).collect();
     refused.sort_by_key(|refused| refused.begin);
     refused
 }
