@@ -1,5 +1,5 @@
 //! Any text is read as PTX without a panic, and its errors can be shown. What parses is printed, read back and printed
-//! the same; every analysis holds on every function; every kernel can be decoded.
+//! the same; every analysis holds on every function; offload candidates are found; every kernel can be decoded.
 //!
 //! `cargo +nightly fuzz run ptx -- -max_len=8192 -dict=fuzz/ptx.dict`
 #![no_main]
@@ -12,6 +12,7 @@ use strata_ptx::analysis::{
 };
 use strata_ptx::ast::{Function, Module};
 use strata_ptx::parse;
+use strata_tom::candidate::{Assumptions, find};
 
 fuzz_target!(|text: &str| {
     let parsed = parse("fuzz.ptx", text);
@@ -19,6 +20,7 @@ fuzz_target!(|text: &str| {
     let Some(module) = parsed.module else { return };
     round_trip(&module);
     module.functions.iter().for_each(analyse);
+    offload(&module);
     decode(text, module);
 });
 
@@ -40,6 +42,16 @@ fn analyse(function: &Function) {
         let packing = Packing::build(function, &cfg, &liveness);
         assert_eq!(packing.verify(function, &cfg, &liveness), Ok(()));
         Pressure::build(function, &cfg, &liveness);
+    }
+}
+
+/// Candidates save traffic, fit into their table and do not overlap.
+fn offload(module: &Module) {
+    let assumptions = Assumptions::default();
+    for found in find(module, &assumptions) {
+        assert!(found.candidates.len() <= assumptions.table_entries);
+        assert!(found.candidates.iter().all(|c| c.change.total() < 0.0));
+        assert!(found.candidates.windows(2).all(|pair| pair[0].end < pair[1].begin));
     }
 }
 

@@ -3,6 +3,7 @@
 //! * [`run`]: carries out a [`RunRequest`] (a workload, a launch file or a trace) and saves the [`RunResult`];
 //! * [`launch_file`]: programs without host code;
 //! * [`ptx_check`]: what `strata check` says of PTX files;
+//! * [`offload`]: what `strata offload` says of them;
 //! * [`gpus`]: the machines a program can be timed on;
 //! * [`engine`]: the engines that can stand behind a device;
 //! * [`tensors`]: files of data, as named tensors;
@@ -46,6 +47,7 @@ pub mod mechanisms;
 mod monitor;
 mod npy;
 pub mod observe;
+pub mod offload;
 mod parallel;
 pub mod profile;
 pub mod ptx_check;

@@ -108,7 +108,7 @@ fn facts(module: &Module, function: &Function, lines: &LineIndex) -> KernelFacts
 impl FileFacts {
     /// How many errors the front end found.
     pub fn errors(&self) -> usize {
-        self.diagnostics.iter().filter(|d| d.severity == Severity::Error).count()
+        errors_among(&self.diagnostics)
     }
 
     /// The file's part of what `strata check` prints: kernels, and what cannot be executed.
@@ -149,16 +149,6 @@ impl FileFacts {
 
     /// The file's entry in the JSON that scripts read.
     pub fn to_json(&self) -> Value {
-        let lines = LineIndex::new(&self.text);
-        let diagnostics: Vec<_> = self
-            .diagnostics
-            .iter()
-            .map(|d| {
-                let (line, column) = lines.line_column(d.span.start);
-                let severity = if d.severity == Severity::Error { "error" } else { "warning" };
-                json!({ "line": line, "column": column, "severity": severity, "message": d.message, "help": d.help })
-            })
-            .collect();
         let unsupported: Vec<_> = self
             .unsupported
             .iter()
@@ -168,7 +158,7 @@ impl FileFacts {
         json!({
             "path": self.path,
             "errors": self.errors(),
-            "diagnostics": diagnostics,
+            "diagnostics": diagnostics_json(&self.text, &self.diagnostics),
             "unsupported": unsupported,
             "kernels": kernels,
         })
@@ -203,6 +193,22 @@ impl KernelFacts {
     }
 }
 
-fn plural(count: usize, noun: &str) -> String {
+/// Findings in `text` as scripts read them.
+pub(crate) fn diagnostics_json(text: &str, diagnostics: &[Diagnostic]) -> Vec<Value> {
+    let lines = LineIndex::new(text);
+    let one = |d: &Diagnostic| {
+        let (line, column) = lines.line_column(d.span.start);
+        let severity = if d.severity == Severity::Error { "error" } else { "warning" };
+        json!({ "line": line, "column": column, "severity": severity, "message": d.message, "help": d.help })
+    };
+    diagnostics.iter().map(one).collect()
+}
+
+/// How many errors are among the findings.
+pub(crate) fn errors_among(diagnostics: &[Diagnostic]) -> usize {
+    diagnostics.iter().filter(|d| d.severity == Severity::Error).count()
+}
+
+pub(crate) fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(count as u64)) }
 }

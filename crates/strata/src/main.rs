@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Command::Run(run) => commands::run::run(run),
         Command::Workloads(workloads) => commands::workloads::list(&workloads),
         Command::Check(check) => commands::check::check(&check),
+        Command::Offload(offload) => commands::offload::offload(&offload),
         Command::Gpus(gpus) => commands::gpus::show(&gpus),
         Command::Mechanisms(mechanisms) => commands::mechanisms::list(&mechanisms),
         Command::Compare(compare) => commands::compare::compare(compare),

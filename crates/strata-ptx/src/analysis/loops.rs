@@ -95,7 +95,7 @@ impl LoopForest {
         self.innermost(b).map_or(0, |id| self.get(id).depth)
     }
 
-    /// The blocks of a loop, those of inner loops included.
+    /// The blocks of a loop, those of inner loops included: those of a loop itself before those of the loops in it.
     pub fn body(&self, id: LoopId) -> &[BlockId] {
         let body = &self.get(id).body;
         &self.members[body.start as usize..body.end as usize]
