@@ -10,6 +10,7 @@ mod bicg;
 mod bt;
 mod cg;
 mod chase;
+mod color;
 mod conv2d;
 mod csp;
 mod ep;
@@ -23,6 +24,7 @@ mod lulesh;
 mod matmul;
 mod matmul_naive;
 mod matmul_tiled;
+mod mis;
 mod mvt;
 mod navier_stokes;
 mod nw;
@@ -36,6 +38,7 @@ mod seismic;
 mod sp;
 mod squeezenet;
 mod srad;
+mod sssp;
 mod stencil;
 mod streamtriad;
 mod transpose;
@@ -60,6 +63,9 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     srad::PROGRAM,
     bfs::PROGRAM,
     pagerank::PROGRAM,
+    sssp::PROGRAM,
+    mis::PROGRAM,
+    color::PROGRAM,
     matmul_tiled::PROGRAM,
     matmul_naive::PROGRAM,
     vectoradd::PROGRAM,
