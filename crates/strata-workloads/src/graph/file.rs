@@ -280,7 +280,7 @@ mod tests {
             let text = format!("%%MatrixMarket matrix coordinate {value}\n");
             let graph = Graph::parse(text.as_bytes()).expect("a graph");
             assert_eq!(graph.links(), 1);
-            let refused = graph.lengths().err().expect("no lengths");
+            let refused = graph.lengths().expect_err("no lengths");
             assert_eq!(refused.line, line, "{text}");
         }
         let complex = Graph::parse(b"%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 1 0.5 0.25\n");

@@ -8,17 +8,20 @@ mod backprop;
 mod bfs;
 mod bicg;
 mod bt;
+mod cfd;
 mod cg;
 mod chase;
 mod color;
 mod conv2d;
 mod csp;
+mod dwt2d;
 mod ep;
 mod gather;
 mod hotspot;
 mod hpgmg;
 mod ilbdc;
 mod inception;
+mod kmeans;
 mod lstm;
 mod lulesh;
 mod matmul;
@@ -66,6 +69,9 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     sssp::PROGRAM,
     mis::PROGRAM,
     color::PROGRAM,
+    kmeans::PROGRAM,
+    cfd::PROGRAM,
+    dwt2d::PROGRAM,
     matmul_tiled::PROGRAM,
     matmul_naive::PROGRAM,
     vectoradd::PROGRAM,
