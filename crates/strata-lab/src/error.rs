@@ -6,6 +6,7 @@ use crate::diagnostics::Diagnostics;
 use crate::tensors::TensorError;
 use std::path::Path;
 use strata_host::HostError;
+use strata_workloads::GraphError;
 
 /// A request that cannot be carried out; the text names the cause and the cure.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,14 @@ pub enum LabError {
         path: String,
         /// Why.
         source: strata_trace::TraceError,
+    },
+    /// A file holds no graph that a program can run on.
+    #[error("`{path}`, {source}")]
+    Graph {
+        /// Which.
+        path: String,
+        /// Where, why, and what to do.
+        source: GraphError,
     },
     /// A file of tensors is wrong.
     #[error(transparent)]

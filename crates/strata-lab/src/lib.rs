@@ -42,6 +42,7 @@ mod error;
 pub mod explain;
 pub mod fnv;
 pub mod gpus;
+mod graph_input;
 pub mod launch_file;
 pub mod mechanisms;
 mod monitor;

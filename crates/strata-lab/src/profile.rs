@@ -149,12 +149,14 @@ pub(crate) fn targets(
         return read_targets(Path::new(file)).map(Some);
     }
     let size = match &request.what {
+        _ if request.input.is_some() => None,
         What::Workload(_) if request.size.as_deref() == Some("tiny") => request.size.clone(),
         What::Workload(_) => Some("small".to_owned()),
         _ => None,
     };
     let what = request.what.clone();
-    let run = RunRequest { size, seed: request.seed, out: request.out.clone(), ..RunRequest::new(what) };
+    let (input, out) = (request.input.clone(), request.out.clone());
+    let run = RunRequest { size, input, seed: request.seed, out, ..RunRequest::new(what) };
     let rule = Rule::with_threshold(settings.real("threshold"));
     let request = ProfileRequest { run, design: Design::ZeroPage, rule, snapshots: None };
     let profiled = profile(&request, monitor)?;

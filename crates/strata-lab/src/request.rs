@@ -84,6 +84,8 @@ pub struct RunRequest {
     pub what: What,
     /// Size of a workload; `None` means `small`. A launch file has its own sizes and takes none.
     pub size: Option<String>,
+    /// A file with the graph that a workload shall run on, in place of a size.
+    pub input: Option<PathBuf>,
     /// Seed of the inputs; `None` means 1, or what the launch file says.
     pub seed: Option<u64>,
     /// Host threads of the functional engine.
@@ -112,6 +114,7 @@ impl RunRequest {
         Self {
             what,
             size: None,
+            input: None,
             seed: None,
             threads: 1,
             check: false,

@@ -8,7 +8,7 @@ use crate::mechanisms::Setup;
 use crate::monitor::{Monitor, Monitored};
 use crate::request::{Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
-use crate::{profile, save, stats_file, trace};
+use crate::{graph_input, profile, save, stats_file, trace};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use strata_host::{Device, Engine, HostError};
 use strata_trace::Origin;
-use strata_workloads::{Instance, Size, UnknownWorkload, Workload};
+use strata_workloads::{Graph, Instance, Outcome, Size, UnknownWorkload, Workload};
 
 /// Runs a request, saves its result and returns it. `monitor` tells how far the run is.
 pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, LabError> {
@@ -170,6 +170,7 @@ struct Job {
 
 enum Program {
     Workload(&'static dyn Workload, Extent),
+    OnGraph(&'static dyn Workload, Box<Graph>),
     LaunchFile(Box<Loaded>),
 }
 
@@ -197,11 +198,32 @@ struct Judged {
     findings: Vec<launch_file::Finding>,
 }
 
+impl Judged {
+    /// What came of a workload.
+    fn of(run: Result<Outcome, HostError>) -> Result<Self, LabError> {
+        match run {
+            Ok(outcome) => Ok(Self { passed: Some(outcome.passed), checked: Some(outcome.checked), ..Self::default() }),
+            Err(HostError::Module(text)) => Err(LabError::Module(text)),
+            Err(error) => Ok(Self { passed: Some(false), error: Some(error.to_string()), ..Self::default() }),
+        }
+    }
+}
+
 impl Job {
     fn resolve(request: &RunRequest) -> Result<Self, LabError> {
         match &request.what {
             What::Workload(name) => {
                 let workload = strata_workloads::find(name).map_err(|e| unknown_workload(&e))?;
+                if let Some(path) = &request.input {
+                    let (graph, input) = graph_input::read(workload, path, request)?;
+                    let resolved = Resolved {
+                        name: workload.info().name.to_owned(),
+                        size: None,
+                        seed: Resolved::seed(request, None),
+                        inputs: vec![input],
+                    };
+                    return Ok(Self { resolved, program: Program::OnGraph(workload, Box::new(graph)) });
+                }
                 let extent = extent_of(workload, request.size.as_deref())?;
                 let resolved = Resolved {
                     name: workload.info().name.to_owned(),
@@ -212,9 +234,13 @@ impl Job {
                 Ok(Self { resolved, program: Program::Workload(workload, extent) })
             }
             What::LaunchFile(path) => {
-                if request.size.is_some() {
-                    let reason = "a launch file gives the sizes of its own buffers; leave `--size` out";
-                    return Err(LabError::Request(reason.into()));
+                for (given, reason) in [
+                    (request.size.is_some(), "a launch file gives the sizes of its own buffers; leave `--size` out"),
+                    (request.input.is_some(), "a launch file names its own data; leave `--input` out"),
+                ] {
+                    if given {
+                        return Err(LabError::Request(reason.into()));
+                    }
                 }
                 let loaded = Loaded::read(path)?;
                 let resolved = Resolved {
@@ -236,20 +262,12 @@ impl Job {
         match &self.program {
             Program::Workload(workload, extent) => {
                 let seed = self.resolved.seed;
-                let run = match extent {
+                Judged::of(match extent {
                     Extent::Size(size) => workload.run(*size, seed, device),
                     Extent::Instance(instance) => workload.run_instance(instance.label, seed, device),
-                };
-                match run {
-                    Ok(outcome) => {
-                        Ok(Judged { passed: Some(outcome.passed), checked: Some(outcome.checked), ..Judged::default() })
-                    }
-                    Err(HostError::Module(text)) => Err(LabError::Module(text)),
-                    Err(error) => {
-                        Ok(Judged { passed: Some(false), error: Some(error.to_string()), ..Judged::default() })
-                    }
-                }
+                })
             }
+            Program::OnGraph(workload, graph) => Judged::of(workload.run_graph(graph, self.resolved.seed, device)),
             Program::LaunchFile(loaded) => {
                 let outcome = launch_file::execute(loaded, device, self.resolved.seed, directory)?;
                 Ok(Judged { passed: outcome.passed, checked: None, error: outcome.failure, findings: outcome.findings })

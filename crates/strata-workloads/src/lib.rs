@@ -6,7 +6,7 @@
 //! reference computed on the CPU from the definition of the problem, not from the kernel.
 //!
 //! Besides its sizes a program may have [`Instance`]s: the exact shapes that were measured on real cards or that
-//! simulation speed is measured with. [`micro`] holds kernels that measure one property of a machine each.
+//! simulation speed is measured with. Programs on graphs also take one from a file ([`Graph`]). [`micro`] holds kernels that measure one property of a machine each.
 //!
 //! Invariants:
 //! * Inputs depend on the program, the size and the seed alone, on every machine: no library mathematics, no clock.
@@ -42,6 +42,7 @@ mod size;
 mod sparse;
 
 pub use check::Outcome;
+pub use graph::{Graph, GraphError};
 pub use instance::{Instance, Purpose, instances};
 pub use module::{Module, Resources};
 pub use registry::{UnknownWorkload, all, find};
@@ -91,5 +92,18 @@ pub trait Workload: Sync {
     fn run_instance(&self, label: &str, seed: u64, device: &mut Device) -> Result<Outcome, HostError> {
         let _ = (seed, device);
         Err(HostError::Call { call: "run", reason: format!("`{}` has no instance `{label}`", self.info().name) })
+    }
+
+    /// True if it runs on graphs of the user's.
+    fn takes_graphs(&self) -> bool {
+        false
+    }
+
+    /// The same as [`run`](Self::run) on this graph; the seed decides what is random besides it.
+    ///
+    /// A program that takes no graphs, or not this one, says so in its error.
+    fn run_graph(&self, graph: &Graph, seed: u64, device: &mut Device) -> Result<Outcome, HostError> {
+        let _ = (graph, seed, device);
+        Err(HostError::Call { call: "run", reason: format!("`{}` takes no graph", self.info().name) })
     }
 }

@@ -1,7 +1,7 @@
 //! What all drivers share: a program is data and one function.
 
 use crate::gpu::Gpu;
-use crate::{Info, Instance, Module, Outcome, Size, Workload};
+use crate::{Graph, Info, Instance, Module, Outcome, Size, Workload};
 use strata_host::{Device, HostError};
 
 /// A program whose runs differ by a shape `S` alone.
@@ -96,5 +96,45 @@ impl<S: Sync> Workload for Measured<S> {
             HostError::Call { call: "run", reason }
         })?;
         self.program.run_shape(shape, seed, device)
+    }
+}
+
+/// A program that also runs on graphs of the user's.
+pub(crate) struct OnGraphs<W> {
+    pub(crate) program: W,
+    /// Runs one graph with one seed, as [`Program::run`] does one shape.
+    pub(crate) run_on: fn(&Graph, u64, &mut Gpu<'_>) -> Result<Outcome, HostError>,
+}
+
+impl<W: Workload> Workload for OnGraphs<W> {
+    fn info(&self) -> &Info {
+        self.program.info()
+    }
+
+    fn modules(&self) -> &'static [Module] {
+        self.program.modules()
+    }
+
+    fn run(&self, size: Size, seed: u64, device: &mut Device) -> Result<Outcome, HostError> {
+        self.program.run(size, seed, device)
+    }
+
+    fn instances(&self) -> Vec<Instance> {
+        self.program.instances()
+    }
+
+    fn run_instance(&self, label: &str, seed: u64, device: &mut Device) -> Result<Outcome, HostError> {
+        self.program.run_instance(label, seed, device)
+    }
+
+    fn takes_graphs(&self) -> bool {
+        true
+    }
+
+    fn run_graph(&self, graph: &Graph, seed: u64, device: &mut Device) -> Result<Outcome, HostError> {
+        let mut gpu = Gpu::new(device, &self.modules()[0])?;
+        let outcome = (self.run_on)(graph, seed, &mut gpu)?;
+        gpu.free_all()?;
+        Ok(outcome)
     }
 }

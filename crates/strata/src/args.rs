@@ -53,6 +53,7 @@ Examples:
   strata run hotspot                     at size small, seed 1
   strata run matmul-tiled --size medium --seed 7
   strata run examples/vecadd.toml        a launch file: your PTX, no host code
+  strata run bfs --input roads.gr        a graph of your own
   strata run nw --json --out results     one JSON object on standard output
   strata run bfs.strata-trace --gpu v100 a trace (see `strata trace`) on a machine
 
@@ -70,6 +71,9 @@ pub(crate) struct Run {
     /// tiny, small, medium, paper, or an instance's label [default: small]
     #[arg(long)]
     pub(crate) size: Option<String>,
+    /// Run on the graph of a Matrix Market (`.mtx`) or DIMACS (`.gr`, `.col`) file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
     /// Seed of the inputs [default: 1, or the launch file's]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,

@@ -170,3 +170,21 @@ fn the_statistics_of_a_timed_run_add_up_over_its_kernels() {
     assert_eq!(json["ipc"], *total("gpu.ipc"));
     assert_eq!(saved(&json, "stats.parquet")[..4], *b"PAR1");
 }
+
+#[test]
+fn a_graph_from_a_file_is_part_of_the_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let square = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/graph.in/square.gr");
+    let path = folder.path().join("square.gr");
+    let directory = |text: &str| {
+        fs::write(&path, text).expect("written");
+        let (strata, json) = run_with("sssp", folder.path(), &["--input", &path.display().to_string()]);
+        assert_eq!(strata.status.code(), Some(0), "{}", String::from_utf8_lossy(&strata.stderr));
+        assert_eq!((&json["passed"], &json["size"]), (&true.into(), &Value::Null));
+        json["host"]["directory"].as_str().map(str::to_owned)
+    };
+    let text = fs::read_to_string(square).expect("there");
+    let first = directory(&text);
+    assert_eq!(first, directory(&text));
+    assert_ne!(first, directory(&text.replace("a 1 2 3", "a 1 2 8")));
+}

@@ -24,8 +24,9 @@ pub(crate) fn replay(
     monitor: &Arc<Monitor>,
 ) -> Result<RunResult, LabError> {
     let started = Instant::now();
-    if request.size.is_some() || request.seed.is_some() || request.check || request.max_instructions.is_some() {
-        let reason = "a trace was recorded with its size, seed and checks; leave these options out";
+    let sized = request.size.is_some() || request.input.is_some();
+    if sized || request.seed.is_some() || request.check || request.max_instructions.is_some() {
+        let reason = "a trace was recorded with its size, input, seed and checks; leave these options out";
         return Err(LabError::Request(reason.into()));
     }
     let mut file = super::open(path)?;

@@ -2,9 +2,10 @@
 
 use crate::check::exact;
 use crate::gpu::{Gpu, blocks};
-use crate::graph::{Csr, Kind};
+use crate::graph::generate::uniform;
+use crate::graph::{Csr, Graph};
 use crate::module::module;
-use crate::program::{Measured, Program, sizes};
+use crate::program::{Measured, OnGraphs, Program, sizes};
 use crate::rng::Rng;
 use crate::{Info, Instance, Outcome, Size, Workload};
 use std::collections::VecDeque;
@@ -39,26 +40,33 @@ const UNREACHED: i32 = -1;
 /// 131 072 links in the rows, but for the few that were drawn twice.
 const INSTANCES: [(Instance, Shape); 1] = [(Instance::bench("16K"), Shape { nodes: 1 << 14, links_per_node: 4 })];
 
-pub(super) const PROGRAM: &dyn Workload = &Measured {
-    program: Program {
-        info: Info {
-            name: "bfs",
-            suite: "rodinia",
-            papers: &["cmd", "tom", "uvm"],
-            sizes: &sizes(&SHAPES),
-            aliases: &[],
-            description: "breadth-first search of a graph, level by level",
+pub(super) const PROGRAM: &dyn Workload = &OnGraphs {
+    program: Measured {
+        program: Program {
+            info: Info {
+                name: "bfs",
+                suite: "rodinia",
+                papers: &["cmd", "tom", "uvm"],
+                sizes: &sizes(&SHAPES),
+                aliases: &[],
+                description: "breadth-first search of a graph, level by level",
+            },
+            module: &[module!("bfs")],
+            shapes: &SHAPES,
+            run,
         },
-        module: &[module!("bfs")],
-        shapes: &SHAPES,
-        run,
+        instances: &INSTANCES,
     },
-    instances: &INSTANCES,
+    run_on: |graph: &Graph, _, gpu| search(graph.rows(), gpu),
 };
 
 fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
+    let links = uniform(&mut Rng::new(seed, "graph"), shape.nodes, shape.links_per_node);
+    search(&Csr::from_links(shape.nodes, &links), gpu)
+}
+
+fn search(graph: &Csr, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
     const BLOCK: usize = 512;
-    let graph = Csr::random(Kind::Uniform, &mut Rng::new(seed, "graph"), shape.nodes, shape.links_per_node);
     let count = graph.nodes();
     // One structure per node: first edge, degree.
     let rows: Vec<i32> = graph.first_edge.windows(2).flat_map(|w| [w[0], w[1] - w[0]]).collect();
@@ -88,7 +96,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
             break;
         }
     }
-    Ok(exact("levels", &gpu.read(levels)?, &distances(&graph)))
+    Ok(exact("levels", &gpu.read(levels)?, &distances(graph)))
 }
 
 /// Links between the source and each node, by a queue.
@@ -113,13 +121,13 @@ mod tests {
 
     #[test]
     fn distances_on_a_ring_with_a_tail_and_an_island() {
-        let graph = Csr::from_links(8, vec![(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (2, 5), (6, 7)]);
+        let graph = Csr::from_links(8, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (2, 5), (6, 7)]);
         assert_eq!(distances(&graph), [0, 1, 2, 2, 1, 3, UNREACHED, UNREACHED]);
     }
 
     #[test]
     fn distances_agree_with_relaxing_every_link_until_nothing_changes() {
-        let graph = Csr::random(Kind::Uniform, &mut Rng::new(8, "graph"), 300, 1);
+        let graph = Csr::from_links(300, &uniform(&mut Rng::new(8, "graph"), 300, 1));
         let far = i32::MAX / 2;
         let mut relaxed = vec![far; graph.nodes()];
         relaxed[SOURCE] = 0;

@@ -8,21 +8,26 @@ mod backprop;
 mod bfs;
 mod bicg;
 mod bt;
+mod cfd;
 mod cg;
 mod chase;
+mod color;
 mod conv2d;
 mod csp;
+mod dwt2d;
 mod ep;
 mod gather;
 mod hotspot;
 mod hpgmg;
 mod ilbdc;
 mod inception;
+mod kmeans;
 mod lstm;
 mod lulesh;
 mod matmul;
 mod matmul_naive;
 mod matmul_tiled;
+mod mis;
 mod mvt;
 mod navier_stokes;
 mod nw;
@@ -36,6 +41,7 @@ mod seismic;
 mod sp;
 mod squeezenet;
 mod srad;
+mod sssp;
 mod stencil;
 mod streamtriad;
 mod transpose;
@@ -60,6 +66,12 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     srad::PROGRAM,
     bfs::PROGRAM,
     pagerank::PROGRAM,
+    sssp::PROGRAM,
+    mis::PROGRAM,
+    color::PROGRAM,
+    kmeans::PROGRAM,
+    cfd::PROGRAM,
+    dwt2d::PROGRAM,
     matmul_tiled::PROGRAM,
     matmul_naive::PROGRAM,
     vectoradd::PROGRAM,

@@ -2,9 +2,10 @@
 
 use crate::check::{Tolerance, close};
 use crate::gpu::{Gpu, blocks};
-use crate::graph::{Csr, Kind};
+use crate::graph::generate::rmat;
+use crate::graph::{Csr, Graph};
 use crate::module::module;
-use crate::program::{Program, sizes};
+use crate::program::{OnGraphs, Program, sizes};
 use crate::rng::Rng;
 use crate::{Info, Outcome, Size, Workload};
 use strata_host::HostError;
@@ -28,23 +29,33 @@ const DAMPING: f32 = 0.85;
 /// Sums of positive shares, up to tens of thousands of them at a hub, in the order of the machine.
 const TOLERANCE: Tolerance = Tolerance { limit: 1e-4, scale: 0.0 };
 
-pub(super) const PROGRAM: &dyn Workload = &Program {
-    info: Info {
-        name: "pagerank",
-        suite: "pannotia",
-        papers: &["cmd"],
-        sizes: &sizes(&SHAPES),
-        aliases: &["prk"],
-        description: "rank of the nodes of a power-law graph",
+/// Iterations on a graph of the user's.
+const ITERATIONS: usize = 20;
+
+pub(super) const PROGRAM: &dyn Workload = &OnGraphs {
+    program: Program {
+        info: Info {
+            name: "pagerank",
+            suite: "pannotia",
+            papers: &["cmd"],
+            sizes: &sizes(&SHAPES),
+            aliases: &["prk"],
+            description: "rank of the nodes of a power-law graph",
+        },
+        module: &[module!("pagerank")],
+        shapes: &SHAPES,
+        run,
     },
-    module: &[module!("pagerank")],
-    shapes: &SHAPES,
-    run,
+    run_on: |graph: &Graph, _, gpu| iterate(graph.rows(), ITERATIONS, gpu),
 };
 
 fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
+    let links = rmat(&mut Rng::new(seed, "graph"), shape.nodes, shape.links_per_node);
+    iterate(&Csr::from_links(shape.nodes, &links), shape.iterations, gpu)
+}
+
+fn iterate(graph: &Csr, iterations: usize, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
     const BLOCK: usize = 256;
-    let graph = Csr::random(Kind::RMat, &mut Rng::new(seed, "graph"), shape.nodes, shape.links_per_node);
     let count = graph.nodes();
 
     let first_edge = gpu.array_of("first_edge", &graph.first_edge)?;
@@ -53,15 +64,15 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let received = gpu.zeros::<f32>("received", count)?;
     let grid = blocks(count, BLOCK);
     let n = count as i32;
-    gpu.announce(2 * shape.iterations);
-    for _ in 0..shape.iterations {
+    gpu.announce(2 * iterations);
+    for _ in 0..iterations {
         let args = [first_edge.into(), edges.into(), rank.into(), received.into(), n.into()];
         gpu.launch("pagerank_scatter", grid, BLOCK as u32, &args)?;
         let args = [rank.into(), received.into(), n.into(), DAMPING.into()];
         gpu.launch("pagerank_update", grid, BLOCK as u32, &args)?;
     }
     gpu.synchronize();
-    Ok(close("ranks", &gpu.read(rank)?, &ranks(&graph, shape.iterations), TOLERANCE))
+    Ok(close("ranks", &gpu.read(rank)?, &ranks(graph, iterations), TOLERANCE))
 }
 
 /// The ranks, each gathered from its neighbours (links go both ways).
@@ -84,7 +95,7 @@ mod tests {
     #[test]
     fn ranks_of_a_star_solve_its_equations() {
         // A hub with four leaves: h = 0.03 + 0.85 * 4 l and l = 0.03 + 0.85 * h / 4 give h = 0.132 / 0.2775.
-        let graph = Csr::from_links(5, vec![(0, 1), (0, 2), (0, 3), (0, 4)]);
+        let graph = Csr::from_links(5, &[(0, 1), (0, 2), (0, 3), (0, 4)]);
         let ranks = ranks(&graph, 200);
         assert!((ranks[0] - 0.132 / 0.2775).abs() < 1e-6, "{ranks:?}");
         assert!((ranks.iter().sum::<f64>() - 1.0).abs() < 1e-6);

@@ -15,6 +15,7 @@ pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
     let request = RunRequest {
         what,
         size: args.size,
+        input: args.input,
         seed: args.seed,
         threads: usize::from(args.threads),
         check: args.check,
