@@ -12,6 +12,7 @@ mod cg;
 mod chase;
 mod conv2d;
 mod csp;
+mod darknet;
 mod ep;
 mod gather;
 mod hotspot;
@@ -41,6 +42,9 @@ mod streamtriad;
 mod transpose;
 mod vectoradd;
 mod vgg;
+mod yolo2;
+mod yolo3;
+mod yolo_tiny;
 
 use crate::Workload;
 
@@ -85,4 +89,8 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     resnet::PROGRAM,
     inception::PROGRAM,
     lstm::PROGRAM,
+    darknet::PROGRAM,
+    yolo_tiny::PROGRAM,
+    yolo2::PROGRAM,
+    yolo3::PROGRAM,
 ];
