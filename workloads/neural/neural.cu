@@ -1,4 +1,5 @@
-// The kernels of the programs that train neural networks. Tensors are in the order image, channel, row, column.
+// The kernels of the programs that train neural networks or use trained ones. Tensors are in the order image, channel, row,
+// column.
 //
 // Backward kernels take `add`: 0 to store a gradient, 1 to add to the one that another consumer of the same tensor left.
 
@@ -11,3 +12,4 @@
 #include "loss.cuh"
 #include "recurrent.cuh"
 #include "update.cuh"
+#include "inference.cuh"

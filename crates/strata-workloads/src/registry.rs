@@ -90,6 +90,7 @@ mod tests {
             ("BP", "backprop"),
             ("AlexNet", "alexnet"),
             ("ResNet50", "resnet"),
+            ("tiny", "yolo-tiny"),
             ("Srad-v2", "srad"),
             ("2DCONV", "2dconv"),
             ("AddVectors", "addvectors"),

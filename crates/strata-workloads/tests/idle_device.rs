@@ -359,3 +359,53 @@ fn training_before_the_measured_step_is_preparation() {
         assert_eq!(before, Some(4 * launches), "{name}");
     }
 }
+
+/// The kernels that a program launches, in order.
+fn kernels(name: &str) -> Vec<String> {
+    let (mut device, _) = device();
+    find(name).expect("it is in the list").run(Size::Tiny, 1, &mut device).expect("an idle device refuses nothing");
+    device.launches().iter().map(|(launch, _)| launch.kernel.clone()).collect()
+}
+
+#[test]
+fn a_convolution_is_darknets_sequence_of_kernels() {
+    let first = [
+        // The gradient is cleared although nobody wants it, then the output, to which the product of each image is added.
+        "fill",
+        "fill",
+        "im2col_3",
+        "gemm_nn_8",
+        "im2col_3",
+        "gemm_nn_8",
+        "copy_tensor",
+        "normalise",
+        "scale_channels",
+        "bias_forward",
+        "activate",
+        "fill",
+        "max_pool_forward",
+    ];
+    assert_eq!(kernels("darknet")[..first.len()], first);
+}
+
+#[test]
+fn networks_have_the_layers_of_darknets_files() {
+    /// Convolutions, those that are normalised, and other kernels with how often they are launched.
+    type Layers = (&'static str, usize, usize, &'static [(&'static str, usize)]);
+    const NETWORKS: [Layers; 4] = [
+        ("darknet", 8, 7, &[("max_pool_forward", 6), ("mean_pool_forward", 1), ("softmax", 1)]),
+        ("yolo-tiny", 9, 8, &[("max_pool_forward", 6), ("softmax", 1)]),
+        ("yolo2", 23, 22, &[("max_pool_forward", 5), ("reorganise", 1), ("softmax", 1)]),
+        ("yolo3", 75, 72, &[("upsample", 2), ("max_pool_forward", 0), ("softmax", 0)]),
+    ];
+    for (name, convolutions, normalised, others) in NETWORKS {
+        let kernels = kernels(name);
+        let count = |kernel: &str| kernels.iter().filter(|k| *k == kernel).count();
+        assert_eq!((count("bias_forward"), count("normalise")), (convolutions, normalised), "{name}");
+        for (kernel, times) in others {
+            assert_eq!(count(kernel), *times, "{name}: {kernel}");
+        }
+    }
+    // A shortcut, too, ends with an activation.
+    assert_eq!(kernels("yolo3").iter().filter(|kernel| *kernel == "activate").count(), 75 + 23);
+}

@@ -2,7 +2,8 @@
 //!
 //! Light and colour vary over many scales, the coarser the stronger (the spectrum of natural images falls with
 //! frequency); before this stands one thing with sharp edges, whose shape, stripes and colour are those of its class, as
-//! far as light and camera noise let one see. Pixels are 8-bit levels less the mean of their channel, as Caffe feeds them.
+//! far as light and camera noise let one see. Pixels are 8-bit levels; training gets them less the mean of their channel,
+//! as Caffe feeds them, inference as parts of 1, as Darknet does.
 
 use crate::field::smooth;
 use crate::rng::Rng;
@@ -29,8 +30,20 @@ impl Album {
     /// `count` pictures, channel by channel, and their classes.
     pub(crate) fn batch(&mut self, count: usize) -> (Vec<f32>, Vec<i32>) {
         let labels: Vec<i32> = (0..count).map(|_| self.random.below(CLASSES as u32) as i32).collect();
-        let pixels = labels.iter().flat_map(|label| self.picture(*label as usize)).collect();
+        let plane = self.side * self.side;
+        let mut pixels: Vec<f32> = labels.iter().flat_map(|label| self.picture(*label as usize)).collect();
+        for (plane, channel) in pixels.chunks_exact_mut(plane).zip(MEANS.iter().cycle()) {
+            for level in plane {
+                *level -= channel;
+            }
+        }
         (pixels, labels)
+    }
+
+    /// The next picture, channel by channel, black 0 and white 1.
+    pub(crate) fn photograph(&mut self) -> Vec<f32> {
+        let class = self.random.below(CLASSES as u32) as usize;
+        self.picture(class).into_iter().map(|level| level / 255.0).collect()
     }
 
     /// Light over all scales: octaves whose strength is in proportion to their size.
@@ -47,6 +60,7 @@ impl Album {
         field
     }
 
+    /// The levels of a picture of this class.
     fn picture(&mut self, class: usize) -> Vec<f32> {
         let side = self.side;
         let light = self.octaves(55.0);
@@ -70,8 +84,7 @@ impl Album {
                 let striped = class % 2 == 1 && ((row + col) / period).is_multiple_of(2);
                 let thing = COLOURS[class][channel] * if striped { 0.4 } else { 1.0 };
                 let shade = if covered { brightness * thing + 0.3 * light[place] } else { light[place] + tint[place] };
-                let level = (MEANS[channel] + shade + 1.5 * random.bell()).round().clamp(0.0, 255.0);
-                pixels.push(level - MEANS[channel]);
+                pixels.push((MEANS[channel] + shade + 1.5 * random.bell()).round().clamp(0.0, 255.0));
             }
         }
         pixels

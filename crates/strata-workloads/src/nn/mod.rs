@@ -1,11 +1,12 @@
-//! Training of neural networks: what the programs of the deep-learning suite share.
+//! Training of neural networks, and inference with them: what the programs of the deep-learning and darknet suites share.
 //!
 //! A convolutional network is a list of layers ([`network`]); from it come its tensors in device memory ([`tensors`]), the
 //! launches of a step ([`plan`], [`launches`]) and a reference on the CPU ([`reference`](mod@reference)). [`train`] puts
 //! these together. The recurrent network is a list of parameters and two passes ([`recurrent`]), with its own reference;
-//! [`read_text`] trains it.
+//! [`read_text`] trains it. Networks that are only used are in [`inference`].
 
 mod images;
+pub(crate) mod inference;
 mod language;
 mod launches;
 mod network;

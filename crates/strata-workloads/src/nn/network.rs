@@ -36,7 +36,7 @@ pub(crate) const fn window(kernel: usize, stride: usize, pad: usize) -> Window {
 
 impl Window {
     /// Places of a convolution along a side of `length` pixels: windows lie inside the padded image.
-    const fn places(self, length: usize) -> usize {
+    pub(crate) const fn places(self, length: usize) -> usize {
         (length + 2 * self.pad).saturating_sub(self.kernel) / self.stride + 1
     }
 

@@ -14,6 +14,7 @@ mod chase;
 mod color;
 mod conv2d;
 mod csp;
+mod darknet;
 mod dwt2d;
 mod ep;
 mod gather;
@@ -47,6 +48,9 @@ mod streamtriad;
 mod transpose;
 mod vectoradd;
 mod vgg;
+mod yolo2;
+mod yolo3;
+mod yolo_tiny;
 
 use crate::Workload;
 
@@ -97,4 +101,8 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     resnet::PROGRAM,
     inception::PROGRAM,
     lstm::PROGRAM,
+    darknet::PROGRAM,
+    yolo_tiny::PROGRAM,
+    yolo2::PROGRAM,
+    yolo3::PROGRAM,
 ];
