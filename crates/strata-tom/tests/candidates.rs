@@ -403,6 +403,26 @@ fn what_follows_a_loop_may_stand_elsewhere() {
 }
 
 #[test]
+fn a_loop_may_be_entered_in_its_middle() {
+    let body = "bra header;
+        store:
+            st.global.v4.f32 [%a], {%x, %y, %v, %delta};
+            add.u32 %a, %a, 16;
+            sub.u32 %n, %n, 1;
+            bra header;
+        header:
+            setp.eq.u32 %p, %n, 0;
+            @%p bra done;
+            ld.global.v4.f32 {%x, %y, %v, %delta}, [%a];
+            bra store;
+        done:
+            ret;";
+    check(body, &["Loop 1..=8: 2 in, 0 out, 4 loads, 4 stores, x1 = -135"]);
+    let module = module(body);
+    assert_eq!(search(&module).1.candidates[0].entry, 8 + 5);
+}
+
+#[test]
 fn a_loop_left_in_the_middle_by_two_ways_is_refused() {
     let body = copy_loop(
         "",

@@ -141,6 +141,7 @@ impl Row {
             "kind": kind(c.kind),
             "begin": c.begin,
             "end": c.end,
+            "entry": c.entry,
             "resume": c.resume,
             "lines": [self.lines.0, self.lines.1],
             "source": source,

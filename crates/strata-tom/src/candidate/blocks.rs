@@ -1,9 +1,10 @@
 //! The blocks that are examined, each with what it would move: natural loops, regions of whole basic blocks with one way in
 //! and one way out, and pieces of a basic block between instructions that no candidate may contain.
 //!
-//! A candidate is a range of program counters that is entered at its first and left for one instruction only, so that lanes
-//! which part in it have met again when it ends. That is the one after its last, except for loops: compilers place what
-//! follows a loop elsewhere at times. A branch at the end that leads out is left out: the warp takes it on the GPU.
+//! A candidate is a range of program counters that is entered at one instruction and left for one, so that lanes which part
+//! in it have met again when it ends. These are its first and the one after its last, except for loops: compilers place a
+//! header in the middle, or what follows a loop elsewhere, at times. A branch at the end that leads out is left out: the
+//! warp takes it on the GPU.
 //!
 //! Which accesses count (choice): in a loop all, since one of a warp's lanes nearly always takes an arm in one of a few
 //! iterations; in a region those that every way through it passes, since it is run once and a guard may skip the rest.
@@ -37,7 +38,8 @@ pub enum Kind {
 pub(super) struct Draft {
     pub(super) kind: Kind,
     pub(super) span: Range<u32>,
-    /// Where a warp goes on that has left it.
+    /// Where a warp enters it, and where one goes on that has left it.
+    pub(super) entry: u32,
     pub(super) resume: u32,
     pub(super) traffic: Traffic,
     pub(super) trips: Option<Trips>,
@@ -122,8 +124,8 @@ impl Search<'_> {
             (Trips::Known(count), Some(least)) if least > 1 => count.condition(least),
             _ => None,
         };
-        let resume = body.cfg.block(after).first;
-        self.keep(Kind::Loop, span, resume, traffic, Some(trips), condition)
+        let ends = (body.cfg.block(header).first, body.cfg.block(after).first);
+        self.keep(Kind::Loop, span, ends, traffic, Some(trips), condition)
     }
 
     /// The pieces of all blocks between forbidden instructions, the branch at the end of a block left out. From the last to
@@ -159,7 +161,7 @@ impl Search<'_> {
                 let registers_in = self.meter.needed(|r| cursor.live().contains(r));
                 let traffic = Traffic { registers_in, registers_out, ..self.meter.accesses };
                 // Only of loops is it told why they do not pay.
-                let _ = self.keep(Kind::Piece, span.clone(), span.end, traffic, None, None);
+                let _ = self.keep(Kind::Piece, span.clone(), (span.start, span.end), traffic, None, None);
             }
             // A cursor at the start of a block moves on for the price of the difference.
             while cursor.step().is_some() {}
@@ -250,7 +252,14 @@ impl Search<'_> {
             // What the branch reads is a predicate, which counts nothing.
             self.meter.left(|r| body.liveness.is_live_out(&body.cfg, b, r))
         };
-        let _ = self.keep(Kind::Region, span.clone(), span.end, Traffic { registers_out, ..least }, None, None);
+        let _ = self.keep(
+            Kind::Region,
+            span.clone(),
+            (span.start, span.end),
+            Traffic { registers_out, ..least },
+            None,
+            None,
+        );
     }
 
     /// Keeps a block if it saves traffic.
@@ -258,7 +267,7 @@ impl Search<'_> {
         &mut self,
         kind: Kind,
         span: Range<u32>,
-        resume: u32,
+        (entry, resume): (u32, u32),
         traffic: Traffic,
         trips: Option<Trips>,
         condition: Option<Condition>,
@@ -279,7 +288,18 @@ impl Search<'_> {
         let Traffic { registers_in, registers_out, .. } = traffic;
         let likely = Traffic { registers_in, registers_out, ..self.meter.likely };
         let likely_benefit = -self.assumptions.change(&likely, likely_iterations).total();
-        self.list.push(Draft { kind, span, resume, traffic, trips, iterations, condition, benefit, likely_benefit });
+        self.list.push(Draft {
+            kind,
+            span,
+            entry,
+            resume,
+            traffic,
+            trips,
+            iterations,
+            condition,
+            benefit,
+            likely_benefit,
+        });
         Ok(())
     }
 }

@@ -148,14 +148,14 @@ impl<'a> Body<'a> {
         self.cfg.block(first).first..self.cfg.block(last).end
     }
 
-    /// The instructions of a loop, if they stand together, its header first, and are few enough for a candidate.
+    /// The instructions of a loop, if they stand together and are few enough for a candidate.
     pub(super) fn loop_span(&self, id: LoopId) -> Option<Range<u32>> {
         let (first, last) = self.hulls[id.index()];
         let hull = self.loop_hull(id);
         // The blocks of a body are distinct: as many as there are from the first to the last are all of them.
         let together = self.forest.body(id).len() as u32 == last.0 - first.0 + 1;
         let fits = hull.end - hull.start <= MOST_INSTRUCTIONS;
-        (together && fits && self.forest.get(id).header == first).then_some(hull)
+        (together && fits).then_some(hull)
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Candidate {
     pub begin: u32,
     /// Its last program counter.
     pub end: u32,
+    /// Where a warp enters it: its first program counter, except for some loops.
+    pub entry: u32,
     /// Where a warp goes on that has left it: after its last program counter, except for some loops.
     pub resume: u32,
     /// The registers that it needs, ascending, predicates among them.
@@ -135,6 +137,7 @@ fn candidate(body: &Body<'_>, assumptions: &Assumptions, draft: &Draft) -> Candi
         kind: draft.kind,
         begin: draft.span.start,
         end: draft.span.end - 1,
+        entry: draft.entry,
         resume: draft.resume,
         live_in,
         live_out,
@@ -152,7 +155,7 @@ fn live_registers(body: &Body<'_>, draft: &Draft) -> (Vec<RegId>, Vec<RegId>) {
     meter.start();
     meter.add(&draft.span, Repeats::ONCE);
     let (mut touched, mut written) = meter.registers();
-    keep_live(body, &mut touched, draft.span.start);
+    keep_live(body, &mut touched, draft.entry);
     keep_live(body, &mut written, draft.resume);
     (touched, written)
 }

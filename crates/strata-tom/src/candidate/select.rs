@@ -44,9 +44,10 @@ pub(super) fn best(body: &Body<'_>, mut drafts: Vec<Draft>) -> Vec<Draft> {
 
 /// How often the loops around a block are expected to run it.
 fn executions(body: &Body<'_>, draft: &Draft) -> f64 {
-    let around = body.forest.innermost(body.cfg.block_of(draft.span.start));
-    // A block has one way in, so only a loop that begins with it can lie in it.
-    let inside = |id: LoopId| body.loop_hull(id).start == draft.span.start && body.loop_hull(id).end <= draft.span.end;
+    let entry = body.cfg.block_of(draft.entry);
+    let around = body.forest.innermost(entry);
+    // A block has one way in, so of the loops around its first instruction only one that begins there can lie in it.
+    let inside = |id: LoopId| body.forest.get(id).header == entry && body.loop_hull(id).end <= draft.span.end;
     let around = match around {
         Some(id) if inside(id) => body.forest.get(id).parent,
         other => other,

@@ -76,10 +76,11 @@ fn count(body: &Body<'_>, id: LoopId, span: Range<u32>) -> Option<Count> {
         _ => return None,
     };
     // A test behind the accesses of iteration t - 1 lets iteration t take place; one before them, iteration t itself.
-    let tested_first = body.forest.get(id).latches != [from]
-        && !body.effects_in(&(writes.span.start..branch_at)).iter().any(|effect| effect.is_access());
-    let behind = if tested_first { grows.step } else { grows.step.checked_mul(2)? };
     let header = body.forest.get(id).header;
+    let mut before = std::iter::successors(Some(from), |&b| body.dominators.immediate(b).filter(|_| b != header));
+    let tested_first = body.forest.get(id).latches != [from]
+        && !before.any(|b| body.effects_in(&body.block_span(b)).iter().any(|effect| effect.is_access()));
+    let behind = if tested_first { grows.step } else { grows.step.checked_mul(2)? };
     let start = Value::Register(value.register);
     Some(Count {
         start: entry_constant(body, id, header, start).map_or(start, Value::Constant),
