@@ -18,8 +18,8 @@ use strata_core::{Bytes, LINE_BYTES, LineAddr, SECTOR_BYTES};
 use strata_sim::cache::SectorMask;
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::{
-    Below, Counted, Dir, Line, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan, SideCount,
-    StepSet, TableId, TableSpec, TrafficId, UnitId,
+    Below, Counted, Dir, Line, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan,
+    SideCount, StepSet, TableId, TableSpec, TrafficId, UnitId,
 };
 use strata_sim::time::Cycles;
 

@@ -40,7 +40,8 @@ impl<T: Copy + Default> Paged<T> {
     /// All lines of pages in use, with their values, in no particular order.
     #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, T)> {
-        let lines = move |page: u64, at: u32| (0..LINES).map(move |k| (page * LINES + k, self.pages[at as usize][k as usize]));
+        let lines =
+            move |page: u64, at: u32| (0..LINES).map(move |k| (page * LINES + k, self.pages[at as usize][k as usize]));
         self.index.iter().flat_map(move |(&page, &at)| lines(page, at))
     }
 }

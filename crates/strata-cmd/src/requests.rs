@@ -51,10 +51,10 @@ pub(crate) struct ReadCounts {
 
 /// The steps of Figure 11's histogram, a choice: the paper speaks of "more than twice" and "more than 20 times".
 const READ_COUNTS: [(u8, &str); 6] = [
-    (1, "cmd.read_only_blocks.read_1_times"),
-    (2, "cmd.read_only_blocks.read_2_times"),
-    (3, "cmd.read_only_blocks.read_3_times"),
-    (6, "cmd.read_only_blocks.read_6_times"),
+    (1, "cmd.read_only_blocks.read_01_times"),
+    (2, "cmd.read_only_blocks.read_02_times"),
+    (3, "cmd.read_only_blocks.read_03_times"),
+    (6, "cmd.read_only_blocks.read_06_times"),
     (11, "cmd.read_only_blocks.read_11_times"),
     (21, "cmd.read_only_blocks.read_21_times"),
 ];
@@ -100,10 +100,20 @@ impl Requests {
             ("cmd.requests.read_only.before", R, read_only, self.read_only.before),
             ("cmd.requests.read_only.after", R, read_only, self.read_only.after),
             ("cmd.requests.metadata.after", R, "sectors of tables read from DRAM and written to it", metadata),
-            ("cmd.requests.dedup_read.after", R, "sectors read for writes: old ones and references", self.dedup_reads()),
+            (
+                "cmd.requests.dedup_read.after",
+                R,
+                "sectors read for writes: old ones and references",
+                self.dedup_reads(),
+            ),
             ("cmd.write_sectors.before", Sectors, sectors, self.write_sectors.before),
             ("cmd.write_sectors.after", Sectors, sectors, self.write_sectors.after),
-            ("cmd.dedup_read.uncovered", Sectors, "old sectors read because a write did not cover them", self.uncovered),
+            (
+                "cmd.dedup_read.uncovered",
+                Sectors,
+                "old sectors read because a write did not cover them",
+                self.uncovered,
+            ),
             ("cmd.dedup_read.writes", R, "writes that did not cover old sectors in DRAM", self.uncovered_writes),
             ("cmd.dedup_read.partial", Sectors, "sectors read because they were written in part", self.partial),
             ("cmd.dedup_read.compared", Sectors, "sectors of references read and compared", self.compared),

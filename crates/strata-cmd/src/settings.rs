@@ -176,17 +176,8 @@ pub const CMD: &[Setting] = &[
 ];
 
 /// Settings of ESD.
-pub const ESD: &[Setting] = &[
-    HASH_STORE,
-    MAX_COUNT,
-    MAP_CACHE,
-    TYPE_CACHE,
-    MASK_CACHE,
-    METADATA_WAYS,
-    METADATA_CYCLES,
-    PARTIAL_SECTORS,
-    STUDY,
-];
+pub const ESD: &[Setting] =
+    &[HASH_STORE, MAX_COUNT, MAP_CACHE, TYPE_CACHE, MASK_CACHE, METADATA_WAYS, METADATA_CYCLES, PARTIAL_SECTORS, STUDY];
 
 /// Settings of BCD.
 pub const BCD: &[Setting] = &[HASH_STORE, MAP_CACHE, TYPE_CACHE, METADATA_WAYS, METADATA_CYCLES];

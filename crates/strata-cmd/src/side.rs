@@ -132,6 +132,12 @@ impl DedupSide {
         }
     }
 
+    /// Does something wrong from now on.
+    #[cfg(test)]
+    pub(crate) fn mutate(&mut self, mutation: crate::dedup::Mutation) {
+        self.memory.mutate(mutation);
+    }
+
     /// Plans the way of sectors from or to a place, through what is below. The steps come after those given, `why` replaces
     /// the reason of those that move data.
     fn through(&self, below: &mut Below<'_>, access: &Access<'_>, after: StepSet, plan: &mut Plan) -> StepSet {
@@ -235,9 +241,8 @@ impl DedupSide {
     fn plan_metadata(&self, line: u64, before: &Block, after: &Block, plan: &mut Plan) -> StepSet {
         let Some(parts) = self.parts else { return StepSet::NONE };
         let dir = |changes: bool| if changes { Dir::Write } else { Dir::Read };
-        let mut look_up = |table, changes, after| {
-            plan.add(Move::Table { table, entry: line, dir: dir(changes) }, after, false)
-        };
+        let mut look_up =
+            |table, changes, after| plan.add(Move::Table { table, entry: line, dir: dir(changes) }, after, false);
         let kind = look_up(parts.kinds, before.kind != after.kind, StepSet::NONE);
         let mask = look_up(parts.masks, before.mask != after.mask, StepSet::NONE);
         let uses_map = |block: &Block| matches!(block.kind, Kind::Intra | Kind::Inter);
@@ -359,7 +364,8 @@ impl MemorySide for DedupSide {
         if let Outcome::Stored(at) = written.outcome {
             let elsewhere = at.place != line;
             let undefined = SectorMask::ALL.without(written.after.defined);
-            let in_hand = if elsewhere { SectorMask::ALL } else { written.after.mask.or(undefined).or(request.resident) };
+            let in_hand =
+                if elsewhere { SectorMask::ALL } else { written.after.mask.or(undefined).or(request.resident) };
             let data = self.data(at.place, request.data);
             let store = Access { request, at, dir: Dir::Write, why: TrafficId::DATA, data, in_hand };
             self.through(below, &store, ready, plan);

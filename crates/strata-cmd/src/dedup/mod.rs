@@ -18,6 +18,9 @@ mod places;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(crate) use tests::Mutation;
+
 use crate::block::{Block, Kind};
 use crate::fingerprint::{Fingerprint, masked, repeated_word};
 use crate::hash_store::{EntryId, HashStore};
@@ -102,7 +105,7 @@ pub struct Dedup {
     store: HashStore,
     bytes: Option<PlaceBytes>,
     #[cfg(test)]
-    mutation: Option<tests::Mutation>,
+    mutation: Option<Mutation>,
 }
 
 impl Dedup {
@@ -143,12 +146,16 @@ impl Dedup {
         let block = self.block(line);
         let masked = sectors.and(block.mask);
         let place = if masked.is_empty() { None } else { block.place(line) };
-        let reference = place.filter(|&place| block.kind == Kind::Inter && self.is_own(place));
+        let reference = place.filter(|&place| block.kind == Kind::Inter && self.is_reference(place));
         Found { block, masked, place, at_home: sectors.without(block.mask), reference }
     }
 
-    /// True if a block's masked sectors are at its home: what L2 has under its name is what is there.
-    pub fn is_own(&self, line: u64) -> bool {
+    /// True if the masked sectors of a block are at its home: what L2 has under its name is what is there.
+    fn is_reference(&self, line: u64) -> bool {
+        #[cfg(test)]
+        if self.mutation == Some(Mutation::TrustsReference) {
+            return true;
+        }
         self.block(line).kind == Kind::Own
     }
 
@@ -248,7 +255,7 @@ impl Dedup {
 
     fn is_alone_at(&self, place: u64) -> bool {
         #[cfg(test)]
-        if self.mutation == Some(tests::Mutation::OverwritesShared) {
+        if self.mutation == Some(Mutation::OverwritesShared) {
             return true;
         }
         self.places.place(place).entry.some().is_none_or(|entry| self.store.count(entry) == 1)
@@ -257,7 +264,7 @@ impl Dedup {
     #[cfg_attr(not(test), allow(clippy::unused_self, reason = "tests have hashes that must not be trusted"))]
     fn trusts_collisions(&self) -> bool {
         #[cfg(test)]
-        if self.mutation == Some(tests::Mutation::TrustsHash) {
+        if self.mutation == Some(Mutation::TrustsHash) {
             return true;
         }
         false
@@ -267,7 +274,7 @@ impl Dedup {
     fn depart(&mut self, line: u64, before: &Block) {
         let Some(place) = before.place(line) else { return };
         #[cfg(test)]
-        if self.mutation == Some(tests::Mutation::LeaksCounts) {
+        if self.mutation == Some(Mutation::LeaksCounts) {
             return;
         }
         if let Some(entry) = self.places.place(place).entry.some()

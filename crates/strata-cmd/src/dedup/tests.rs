@@ -11,6 +11,8 @@ pub(crate) enum Mutation {
     OverwritesShared,
     /// Equal fingerprints are taken for equal bytes.
     TrustsHash,
+    /// What L2 has of a block is taken for what is at its home, wherever the block is by now.
+    TrustsReference,
     /// A block that goes elsewhere is still counted where it was.
     LeaksCounts,
 }
@@ -56,7 +58,8 @@ fn recount(memory: &Dedup) -> Result<(), String> {
         if count.unwrap_or(1) != blocks.len().max(1) {
             return Err(format!("place {place} is counted {count:?} times, by {blocks:?}"));
         }
-        if block.pins_home() && blocks.iter().any(|&b| b != place && !memory.block(b).mask.without(block.mask).is_empty())
+        if block.pins_home()
+            && blocks.iter().any(|&b| b != place && !memory.block(b).mask.without(block.mask).is_empty())
         {
             return Err(format!("the home of block {place} has unmasked data and others: {blocks:?}"));
         }
@@ -270,7 +273,11 @@ fn spilled_lines_come_back() {
     let spills = Outcome::Stored(At { place: SPILL, sectors: SectorMask(1) });
     assert_eq!(memory.write(1, SectorMask(1), &line([3, 9, 9, 9])).outcome, spills);
     assert_eq!((memory.spilled(), memory.places.spill_in_use()), (1, 1));
-    assert_eq!(memory.host_wrote(1, ALL, &line([9; 4])), SPILL, "its home is still M's; the spilled line is used again");
+    assert_eq!(
+        memory.host_wrote(1, ALL, &line([9; 4])),
+        SPILL,
+        "its home is still M's; the spilled line is used again"
+    );
     memory.freed(2);
     assert_eq!((memory.host_wrote(1, ALL, &line([9; 4])), memory.places.spill_in_use()), (1, 0));
     recount(&memory).expect("sound");

@@ -21,8 +21,8 @@ mod place;
 mod victim;
 
 pub use memory_side::{
-    Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan,
-    SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId, Wanted,
+    Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts,
+    Plan, SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId, Wanted,
 };
 pub use offload::{Candidate, Offload, StackId};
 pub use paging::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, Token, Walk};
