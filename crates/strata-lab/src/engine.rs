@@ -1,7 +1,7 @@
 //! The engines that can stand behind a device.
 
-use crate::mechanisms::Setup;
 use crate::monitor::Monitor;
+use crate::setup::Setup;
 use crate::trace::Recording;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -248,6 +248,7 @@ impl Engine for Emulated {
         let id = AllocationId(record.id);
         if let (Mode::Timed(timed), Some((start, size))) = (&mut self.mode, self.allocations.remove(&id)) {
             timed.setup.freed(start, size);
+            timed.machine.freed(start, size);
         }
         Ok(id)
     }

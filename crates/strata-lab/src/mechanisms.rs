@@ -1,22 +1,33 @@
 //! The mechanisms by name: which there are, which go together, and how they get into a machine.
 
 use crate::error::LabError;
+use crate::gpus;
 use crate::table::{Align, columns};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 use strata_buddy::settings as buddy_settings;
-use strata_buddy::{Annotator, CompressedSide, Purpose, Targets};
+use strata_cmd::settings::{self as cmd_settings, Scheme};
+use strata_core::config::format_size;
 use strata_core::nearest::suggestion;
 use strata_core::settings::{Setting, Settings};
-use strata_core::{Addr, Bytes};
-use strata_host::Allocation;
-use strata_sim::Machine;
-use strata_sim::config::GpuConfig;
-use strata_sim::seam::MemorySide;
+use strata_core::{Bytes, LINE_BYTES};
+use strata_sim::config::Gpu;
 
 /// A mechanism.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Mechanism {
+    /// An L2 of 5 MB: what the area of CMD would buy.
+    LargeL2,
+    /// CMD: deduplication, cache-assisted reads and the read-only FIFO.
+    Cmd,
+    /// The same without the FIFO.
+    DedupCar,
+    /// Write deduplication alone.
+    Dedup,
+    /// ESD: deduplication by error-correcting codes.
+    Esd,
+    /// BCD: lines as differences from base lines.
+    Bcd,
     /// Bit-plane compression between L2 and DRAM, for bandwidth alone.
     Bpc,
     /// Buddy Compression.
@@ -24,12 +35,19 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    /// All of them, in the order in which L2 meets them.
-    pub const ALL: [Self; 2] = [Self::Bpc, Self::Buddy];
+    /// All of them, in the order in which L2 meets them: who moves lines before who changes their size.
+    pub const ALL: [Self; 8] =
+        [Self::LargeL2, Self::Cmd, Self::DedupCar, Self::Dedup, Self::Esd, Self::Bcd, Self::Bpc, Self::Buddy];
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::LargeL2 => "l2-5mb",
+            Self::Cmd => "cmd",
+            Self::DedupCar => "dedup-car",
+            Self::Dedup => "dedup",
+            Self::Esd => "esd",
+            Self::Bcd => "bcd",
             Self::Bpc => "bpc",
             Self::Buddy => "buddy",
         }
@@ -38,6 +56,14 @@ impl Mechanism {
     /// What it is, in a line.
     pub const fn description(self) -> &'static str {
         match self {
+            Self::LargeL2 => "an L2 of 5 MB by more ways: what the area of CMD would buy",
+            Self::Cmd => {
+                "CMD: duplicate lines are not written, read from L2 or metadata, and clean victims of L2 stay a while"
+            }
+            Self::DedupCar => "CMD without its FIFO: write deduplication and cache-assisted reads",
+            Self::Dedup => "CMD's write deduplication alone",
+            Self::Esd => "ESD: write deduplication by error-correcting codes, each match read and compared",
+            Self::Bcd => "BCD: lines stored as differences from base lines with the same upper halves of words",
             Self::Bpc => "bit-plane compression between L2 and DRAM: fewer sectors move, capacity stays",
             Self::Buddy => "Buddy Compression: allocations take less device memory, what does not fit is behind a link",
         }
@@ -46,8 +72,52 @@ impl Mechanism {
     /// Its settings, `NAME.key`.
     pub const fn settings(self) -> &'static [Setting] {
         match self {
+            Self::LargeL2 => &[],
+            Self::Cmd => cmd_settings::CMD,
+            Self::DedupCar => cmd_settings::DEDUP_CAR,
+            Self::Dedup => cmd_settings::DEDUP,
+            Self::Esd => cmd_settings::ESD,
+            Self::Bcd => cmd_settings::BCD,
             Self::Bpc => buddy_settings::BPC,
             Self::Buddy => buddy_settings::BUDDY,
+        }
+    }
+
+    /// The scheme of deduplication that it is.
+    pub(crate) const fn scheme(self) -> Option<Scheme> {
+        match self {
+            Self::Cmd => Some(Scheme::Cmd),
+            Self::DedupCar => Some(Scheme::DedupCar),
+            Self::Dedup => Some(Scheme::Dedup),
+            Self::Esd => Some(Scheme::Esd),
+            Self::LargeL2 | Self::Bcd | Self::Bpc | Self::Buddy => None,
+        }
+    }
+
+    /// True if it must see the data of a program.
+    pub const fn looks_at_data(self) -> bool {
+        !matches!(self, Self::LargeL2)
+    }
+
+    /// Why it does not go together with another, if it does not.
+    fn refuses(self, other: Self) -> Option<&'static str> {
+        let both = |test: fn(Self) -> bool| test(self) && test(other);
+        let either = |test: fn(Self) -> bool| test(self) || test(other);
+        let is = |mechanism| self == mechanism || other == mechanism;
+        let dedups = |m: Self| m.scheme().is_some();
+        let compresses = |m| matches!(m, Self::Bcd | Self::Bpc | Self::Buddy);
+        if both(|m| m.scheme().is_some() || m == Self::Bcd) {
+            Some("each is a deduplicated memory of its own")
+        } else if is(Self::Buddy) && is(Self::Bpc) {
+            Some("both compress what L2 sends to DRAM; `buddy` saves bandwidth, too")
+        } else if compresses(self) && compresses(other) {
+            Some("both compress what L2 sends to DRAM")
+        } else if is(Self::Buddy) && either(dedups) {
+            Some("`buddy` fixes the place of every line by its allocation, and deduplication moves lines")
+        } else if is(Self::LargeL2) && either(|m| m.scheme().is_some() || m == Self::Bcd) {
+            Some("`l2-5mb` stands for the area of the other; `--set l2.ways=N` makes L2 larger for any mechanism")
+        } else {
+            None
         }
     }
 
@@ -60,10 +130,6 @@ impl Mechanism {
         Self::ALL.into_iter().find(|m| m.name() == name)
     }
 }
-
-/// Pairs that do not go together, and why.
-const REFUSED: [(Mechanism, Mechanism, &str); 1] =
-    [(Mechanism::Bpc, Mechanism::Buddy, "both compress what L2 sends to DRAM; `buddy` saves bandwidth, too")];
 
 /// Mechanisms with their settings.
 pub(crate) type Chosen = Vec<(Mechanism, Settings)>;
@@ -95,8 +161,9 @@ impl Combination {
             list.push(found);
         }
         list.sort();
-        for (a, b, why) in REFUSED {
-            if list.contains(&a) && list.contains(&b) {
+        let pairs = list.iter().enumerate().flat_map(|(k, &a)| list[k + 1..].iter().map(move |&b| (a, b)));
+        for (a, b) in pairs {
+            if let Some(why) = a.refuses(b) {
                 let (a, b) = (a.name(), b.name());
                 return Err(LabError::Request(format!("`{a}` and `{b}` do not go together: {why}")));
             }
@@ -148,6 +215,34 @@ impl Combination {
     }
 }
 
+/// Bytes of the larger L2 (CMD, section V: a 5 MB L2 stands for CMD's area).
+const LARGE_L2: u64 = 5 << 20;
+
+impl Combination {
+    /// The GPU `name` with overrides `key=value`, as this combination has it.
+    pub(crate) fn gpu(&self, name: &str, set: &[String]) -> Result<Gpu, LabError> {
+        let gpu = gpus::gpu(name, set)?;
+        if !self.has(Mechanism::LargeL2) {
+            return Ok(gpu);
+        }
+        let l2 = &gpu.config.l2;
+        let (way, held) = (u64::from(l2.slices) * u64::from(l2.sets) * LINE_BYTES, gpu.config.l2_size().0);
+        let refused = if set.iter().any(|one| one.trim_start().starts_with("l2.ways")) {
+            Some("`l2.ways` is what it changes: leave one of the two out".to_owned())
+        } else if held >= LARGE_L2 {
+            Some(format!("`{name}` has an L2 of {} already", format_size(Bytes(held))))
+        } else if LARGE_L2 % way != 0 {
+            Some(format!("{} slices of {} sets make no L2 of 5 MB: set others", l2.slices, l2.sets))
+        } else {
+            None
+        };
+        if let Some(reason) = refused {
+            return Err(LabError::Request(format!("`l2-5mb`: {reason}")));
+        }
+        gpus::gpu(name, &[set, &[format!("l2.ways={}", LARGE_L2 / way)]].concat())
+    }
+}
+
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
@@ -174,6 +269,9 @@ pub fn table() -> String {
                 s.meaning.to_owned(),
             ]
         };
+        if mechanism.settings().is_empty() {
+            continue;
+        }
         out += &columns(&headings, &mechanism.settings().iter().map(row).collect::<Vec<_>>());
         out.push('\n');
     }
@@ -186,6 +284,9 @@ pub fn reference() -> String {
     for mechanism in Mechanism::ALL {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "\n## `{}`\n\n{}.\n", mechanism.name(), mechanism.description());
+        if mechanism.settings().is_empty() {
+            continue;
+        }
         let _ = writeln!(
             out,
             "| setting | default | allowed | meaning | source of the default |\n| --- | --- | --- | --- | --- |"
@@ -208,7 +309,7 @@ from the code by a test; `UPDATE_DOCS=1 cargo test -p strata-lab` writes it anew
     strata run ep --gpu p100-buddy --with buddy --set buddy.metadata_cache=32KB
     strata compare ep cg --with bpc,buddy
 
-A mechanism looks at the data of a program, so a recorded trace, which has none, is refused. `strata mechanisms` prints the
+A mechanism (but `l2-5mb`) looks at the data of a program, so a recorded trace, which has none, is refused. `strata mechanisms` prints the
 same settings.
 ";
 
@@ -226,81 +327,6 @@ pub fn to_json() -> Value {
     json!({ "mechanisms": all })
 }
 
-/// Mechanisms with their settings, ready for a machine.
-#[derive(Default)]
-pub(crate) struct Setup {
-    settings: Chosen,
-    annotator: Option<Annotator>,
-    /// Bytes of device memory that are taken; who annotates allocations keeps books of its own.
-    used: u64,
-    device: u64,
-}
-
-impl Setup {
-    /// For a GPU. `targets` are those of Buddy Compression, if it is there.
-    pub(crate) fn new(settings: Chosen, targets: Option<Targets>, gpu: &GpuConfig) -> Self {
-        let annotator = targets.map(|targets| Annotator::new(targets, gpu.dram.size));
-        Self { settings, annotator, used: 0, device: gpu.dram.size.0 }
-    }
-
-    /// What looks like a mistake once the program has ended.
-    pub(crate) fn afterthoughts(&self) -> impl Fn() -> Vec<String> + use<> {
-        let allocations = self.annotator.as_ref().map(Annotator::allocations);
-        move || {
-            let unmet = allocations.iter().flat_map(strata_buddy::Allocations::unmet);
-            unmet
-                .map(|name| format!("the annotation file has a target for `{name}`, which the program never allocated"))
-                .collect()
-        }
-    }
-
-    /// Puts the mechanisms into a machine.
-    pub(crate) fn install(&self, machine: &mut Machine) {
-        if self.settings.is_empty() {
-            return;
-        }
-        let gpu = machine.config().clone();
-        machine.set_memory_side(|_| self.settings.iter().map(|(m, s)| self.side(*m, s, &gpu)).collect());
-    }
-
-    fn side(&self, mechanism: Mechanism, settings: &Settings, gpu: &GpuConfig) -> Box<dyn MemorySide> {
-        let side = match mechanism {
-            Mechanism::Bpc => CompressedSide::new(Purpose::Bandwidth, &buddy_settings::Settings::of_bpc(settings), gpu),
-            Mechanism::Buddy => {
-                let allocations = self.annotator.as_ref().map(Annotator::allocations).unwrap_or_default();
-                CompressedSide::new(Purpose::Capacity(allocations), &buddy_settings::Settings::of_buddy(settings), gpu)
-            }
-        };
-        Box::new(side)
-    }
-
-    /// The program makes an allocation; the text says why it cannot.
-    pub(crate) fn allocated(&mut self, allocation: &Allocation) -> Result<(), String> {
-        let Allocation { name, start, size, flags, .. } = allocation;
-        if let Some(annotator) = &mut self.annotator {
-            return annotator.allocated(name, *start, *size, flags.managed).map_err(|refused| refused.to_string());
-        }
-        if self.used + size.0 > self.device {
-            let of = strata_core::config::format_size(Bytes(self.device));
-            return Err(format!(
-                "out of device memory: `{name}` takes {}, and {} of {of} are in use; `--set dram.size=SIZE` makes a larger one",
-                strata_core::config::format_size(*size),
-                strata_core::config::format_size(Bytes(self.used)),
-            ));
-        }
-        self.used += size.0;
-        Ok(())
-    }
-
-    /// The program frees memory.
-    pub(crate) fn freed(&mut self, start: Addr, size: Bytes) {
-        match &mut self.annotator {
-            Some(annotator) => annotator.freed(start),
-            None => self.used -= size.0,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -312,12 +338,42 @@ mod tests {
 
     #[test]
     fn combinations_are_read_back() {
-        for text in ["none", "buddy", "bpc"] {
+        for text in ["none", "buddy", "bpc", "cmd+bpc", "esd", "l2-5mb", "dedup-car"] {
             assert_eq!(Combination::parse(text).expect("known").to_string(), text);
         }
         assert!(refused("budy").contains("did you mean `buddy`?"));
         assert!(refused("bpc+bpc").contains("twice"));
         assert!(refused("buddy+bpc").contains("do not go together: both compress"));
+        assert_eq!(Combination::parse("bpc+cmd").expect("known").to_string(), "cmd+bpc", "L2 meets `cmd` first");
+    }
+
+    #[test]
+    fn what_makes_no_sense_together_is_refused() {
+        assert!(refused("cmd+esd").contains("each is a deduplicated memory"));
+        assert!(refused("bcd+dedup").contains("each is a deduplicated memory"));
+        assert!(refused("bcd+bpc").contains("both compress"));
+        assert!(refused("cmd+buddy").contains("moves lines"));
+        assert!(refused("cmd+l2-5mb").contains("area of the other"));
+        assert!(Combination::parse("l2-5mb+bpc").is_ok());
+    }
+
+    #[track_caller]
+    fn check_large_l2(gpu: &str, set: &[&str], expected: Result<u32, &str>) {
+        let set: Vec<String> = set.iter().map(|one| (*one).to_owned()).collect();
+        let found = Combination::parse("l2-5mb").expect("known").gpu(gpu, &set);
+        match (found, expected) {
+            (Ok(gpu), Ok(ways)) => assert_eq!(gpu.config.l2.ways, ways),
+            (Err(error), Err(text)) => assert!(error.to_string().contains(text), "{error}"),
+            (found, _) => panic!("{gpu} {set:?}: {:?}", found.map(|gpu| gpu.config.l2.ways)),
+        }
+    }
+
+    #[test]
+    fn a_larger_l2_has_more_ways() {
+        check_large_l2("cmd-gddr6", &[], Ok(gpus::gpu("cmd-gddr6-l2-5mb", &[""; 0]).expect("a preset").config.l2.ways));
+        check_large_l2("cmd-gddr6", &["l2.ways=8"], Err("leave one of the two out"));
+        check_large_l2("cmd-gddr6", &["l2.sets=4096"], Err("already"));
+        check_large_l2("cmd-gddr6", &["l2.slices=24", "l2.sets=64"], Err("make no L2 of 5 MB"));
     }
 
     #[test]

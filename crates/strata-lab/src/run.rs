@@ -2,12 +2,11 @@
 
 use crate::engine::{self, EngineOptions};
 use crate::error::LabError;
-use crate::gpus;
 use crate::launch_file::{self, Loaded};
-use crate::mechanisms::Setup;
 use crate::monitor::{Monitor, Monitored};
 use crate::request::{Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
+use crate::setup::Setup;
 use crate::{graph_input, profile, save, stats_file, trace};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -22,7 +21,7 @@ use strata_workloads::{Graph, Instance, Outcome, Size, UnknownWorkload, Workload
 pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, LabError> {
     let (settings, set) = request.with.settings(&request.set)?;
     let gpu = match &request.gpu {
-        Some(name) => Some(gpus::gpu(name, &set)?),
+        Some(name) => Some(request.with.gpu(name, &set)?),
         None if !request.with.list().is_empty() => {
             return Err(LabError::Request("`--with` changes a machine: name one with `--gpu`".into()));
         }
@@ -38,7 +37,7 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
         return Err(LabError::Request("a timed run uses one host thread: leave `--threads` out".into()));
     }
     if let (What::Trace(path), Some(gpu)) = (&request.what, &gpu) {
-        if let Some(mechanism) = request.with.list().first() {
+        if let Some(mechanism) = request.with.list().iter().find(|m| m.looks_at_data()) {
             let reason =
                 format!("`{}` looks at data, which a trace does not have: run the program itself", mechanism.name());
             return Err(LabError::Request(reason));

@@ -1,16 +1,18 @@
-//! What mechanisms did in a run, as text: bytes by reason, and what each of them counted.
+//! What mechanisms did in a run, as text: requests by class, bytes by reason, and what each of them counted.
 
 use crate::engine::MACHINE;
 use crate::mechanisms::Mechanism;
+use crate::request_table;
 use crate::table::{Align, columns, grouped};
 use std::collections::BTreeMap;
 use strata_core::Stats;
 use strata_core::stats::Unit;
 
-/// Both tables; none if the machine has no mechanism.
+/// All tables; none if the machine has no mechanism.
 pub(crate) fn table(stats: &Stats) -> Option<String> {
     let traffic = traffic(stats)?;
-    Some(format!("{traffic}\n{}", counted(stats)))
+    let requests = request_table::table(stats).map_or_else(String::new, |table| format!("{table}\n"));
+    Some(format!("{requests}{traffic}\n{}", counted(stats)))
 }
 
 /// Bytes that moved, a row for each reason for which some did.
@@ -42,15 +44,17 @@ fn traffic(stats: &Stats) -> Option<String> {
     Some(columns(&headings, &rows))
 }
 
-/// What the mechanisms counted, each with its meaning.
+/// What the mechanisms counted, each with its meaning, if there was any.
 fn counted(stats: &Stats) -> String {
     let of_mechanism = |path: &str| {
         let rest = path.strip_prefix(MACHINE).and_then(|rest| rest.strip_prefix('.'));
+        // Requests by class have a table of their own.
+        let rest = rest.filter(|rest| !rest.contains(".requests."));
         rest.is_some_and(|rest| Mechanism::ALL.iter().any(|m| rest.split('.').next() == Some(m.name())))
     };
     let rows: Vec<_> = stats
         .iter()
-        .filter(|(path, _)| of_mechanism(path))
+        .filter(|(path, stat)| of_mechanism(path) && stat.value.as_f64() != 0.0)
         .map(|(path, stat)| {
             let value = stat.value.as_f64();
             let shown =

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use strata_lab::mechanisms::Combination;
 use strata_lab::{Monitor, RunRequest, RunResult, What, run};
 
-/// A run at tiny size on the paper's machine, with an L2 so small that lines leave it, and every load checked.
+/// A run at tiny size on Buddy Compression's machine, with an L2 so small that lines leave it, and every load checked.
 fn checked(program: &str, with: &str, set: &[&str], out: &Path) -> RunResult {
+    checked_on("p100-buddy", program, with, set, out)
+}
+
+fn checked_on(gpu: &str, program: &str, with: &str, set: &[&str], out: &Path) -> RunResult {
     let request = RunRequest {
         size: Some("tiny".into()),
-        gpu: Some("p100-buddy".into()),
+        gpu: Some(gpu.into()),
         with: Combination::parse(with).expect("known"),
         set: ["l2.sets=1", "l2.ways=4"].iter().chain(set).map(|s| (*s).to_owned()).collect(),
         check_data: true,
@@ -29,6 +33,52 @@ fn no_mechanism_loses_data() {
             let result = checked(program, with, set, out.path());
             assert_eq!((result.passed, &result.error), (Some(true), &None), "{program} with {with} {set:?}");
         }
+    }
+}
+
+/// Deduplicated memory carries its bytes in these runs: a wrong mapping, count or copy would be found.
+#[test]
+fn no_deduplication_loses_data() {
+    let out = tempfile::tempdir().expect("a folder");
+    let thrash = ["cmd.map_cache=128", "cmd.type_cache=128", "cmd.mask_cache=128", "cmd.hash_store=256"];
+    let cases: [(&str, &[&str]); 9] = [
+        ("cmd", &[]),
+        ("cmd", &thrash),
+        ("cmd", &["cmd.hash=crc", "cmd.max_count=3", "cmd.partial_sectors=merge"]),
+        ("dedup", &["dedup.store=exact", "dedup.study=on"]),
+        ("dedup-car", &["dedup-car.hash=ideal"]),
+        ("esd", &[]),
+        ("bcd", &[]),
+        ("cmd+bpc", &["bpc.metadata=cached"]),
+        ("cmd+bpc", &["cmd.hash=crc", "cmd.partial_sectors=merge", "bpc.metadata=cached"]),
+    ];
+    for program in ["bfs", "pagerank", "backprop", "seismic"] {
+        for (with, set) in cases {
+            let result = checked_on("cmd-gddr6", program, with, set, out.path());
+            assert_eq!((result.passed, &result.error), (Some(true), &None), "{program} with {with} {set:?}");
+        }
+    }
+}
+
+/// In whole programs: what L2 asked for was kept or removed, and what was kept is what DRAM moved.
+#[test]
+fn requests_before_are_those_after_and_those_removed() {
+    let out = tempfile::tempdir().expect("a folder");
+    for program in ["bfs", "seismic", "lulesh"] {
+        let stats = checked_on("cmd-gddr6", program, "cmd", &[], out.path()).stats();
+        let number = |path: &str| stats.number(&format!("gpu.{path}")).unwrap_or_else(|| panic!("{program}: {path}"));
+        let reads = |when: &str| {
+            number(&format!("cmd.requests.data_read.{when}")) + number(&format!("cmd.requests.read_only.{when}"))
+        };
+        let fifo = number("cmd.fifo.hits");
+        assert_eq!(reads("before"), number("l2.fetches") + fifo, "{program}");
+        let removed = number("cmd.reads.from_map") + number("cmd.reads.copied") + fifo;
+        assert_eq!(reads("before") - reads("after"), removed, "{program}");
+        assert_eq!(32.0 * reads("after"), number("traffic.data.dram_read"), "{program}");
+        let writes = number("cmd.writes.intra") + number("cmd.writes.inter");
+        let (before, after) = (number("cmd.requests.write.before"), number("cmd.requests.write.after"));
+        assert_eq!(before - after, writes, "{program}");
+        assert_eq!(number("cmd.write_sectors.before"), number("l2.write_backs"), "{program}");
     }
 }
 

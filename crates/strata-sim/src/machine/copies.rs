@@ -110,6 +110,12 @@ impl Machine {
         stats.count(format!("{prefix}.copy.bytes_in"), copies.bytes_in.0, Unit::Bytes, what);
         let what = "bytes copied from device to host";
         stats.count(format!("{prefix}.copy.bytes_out"), copies.bytes_out.0, Unit::Bytes, what);
+        let dirty =
+            || self.slices.iter().flat_map(|slice| slice.tags.iter()).filter(|(_, line)| !line.dirty.is_empty());
+        let what = "lines whose last change is in L2 when the run ends; their write-backs are in no other count";
+        stats.count(format!("{prefix}.l2.dirty_lines_at_end"), dirty().count() as u64, Unit::Events, what);
+        let sectors = dirty().map(|(_, line)| u64::from(line.dirty.count())).sum();
+        stats.count(format!("{prefix}.l2.dirty_at_end"), sectors, Unit::Sectors, "dirty sectors of those lines");
         let carried = Bytes(copies.carried[0].0 + copies.carried[1].0);
         let activity = Activity { link: carried, time: Picos(0), ..Activity::default() };
         Energy::of(&activity, &self.config.energy).export(prefix, stats);

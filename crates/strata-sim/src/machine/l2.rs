@@ -178,16 +178,8 @@ impl Machine {
         if r.kind == Kind::Atomic {
             self.tell_written(slice, r.line, r.sectors);
         }
-        let s = &mut self.slices[usize::from(slice)];
-        let line = s.tags.line_mut(place);
-        if let Some(buffers) = &mut self.victims {
-            let lacking = r.sectors.without(line.valid.or(line.pending));
-            if !lacking.is_empty() {
-                let (supplied, cycles) = buffers[usize::from(slice)].missed(r.line, lacking);
-                line.valid = line.valid.or(supplied);
-                ready += u64::from(cycles);
-                self.watch_supplied(r.line, supplied);
-            }
+        if self.victims.is_some() {
+            ready += self.ask_victims(slice, place, r.line, r.sectors);
         }
         let s = &mut self.slices[usize::from(slice)];
         let line = s.tags.line_mut(place);
@@ -216,6 +208,21 @@ impl Machine {
             let miss = self.misses.add(Miss { slice, place: place.index(), sectors: to_fetch });
             self.fetch(r.home, r.line, to_fetch, miss, ready);
         }
+    }
+
+    /// Takes what the slice's victim buffer has of sectors that L2 lacks: the L2 cycles that it takes.
+    #[cold]
+    fn ask_victims(&mut self, slice: u16, place: Place, named: LineAddr, sectors: SectorMask) -> u64 {
+        let Some(buffers) = &mut self.victims else { return 0 };
+        let line = self.slices[usize::from(slice)].tags.line_mut(place);
+        let lacking = sectors.without(line.valid.or(line.pending));
+        if lacking.is_empty() {
+            return 0;
+        }
+        let (supplied, cycles) = buffers[usize::from(slice)].missed(named, lacking);
+        line.valid = line.valid.or(supplied);
+        self.watch_supplied(named, supplied);
+        u64::from(cycles)
     }
 
     /// Sends the answer to a request, if somebody waits for one.

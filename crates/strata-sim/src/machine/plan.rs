@@ -13,7 +13,7 @@ use crate::image::{Image, ZEROS};
 use crate::link::{Direction, Link};
 use crate::seam::{
     Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts,
-    Plan, Step, TrafficId,
+    Plan, Step, StepSet, TrafficId, Wanted,
 };
 use crate::side_stats::{SideReading, Traffic};
 use crate::slab::Slab;
@@ -73,6 +73,22 @@ struct Running {
     ended: u16,
     /// What memory held when it was planned; only if data is checked.
     expected: Option<Box<Line>>,
+}
+
+/// What a plan takes from L2, and the steps that bring it otherwise.
+struct Source {
+    line: LocalLine,
+    sectors: SectorMask,
+    otherwise: StepSet,
+}
+
+impl Running {
+    /// The step that these are, if they are one read of DRAM.
+    fn single_read(&self, steps: StepSet) -> Option<usize> {
+        let k = steps.0.trailing_zeros() as usize;
+        let is_read = matches!(self.plan.steps.get(k)?.what, Move::Dram { dir: Dir::Read, .. });
+        (is_read && steps.0.count_ones() == 1).then_some(k)
+    }
 }
 
 /// Steps of a plan, as a power of two: how an event names a step.
@@ -356,42 +372,45 @@ impl Machine {
                 self.queue.push(self.config.clock.l2.edge(Cycles(start + u64::from(latency))), tag);
             }
             Move::Table { table, entry, dir } => self.begin_table_step(step, table.0, entry, dir, home, now),
-            Move::CopyFromL2 { line, sectors, otherwise, why } => {
-                let copied = self.copy_from_l2(step, home, line, sectors, now);
-                let rest = sectors.without(copied);
-                if let Some(sides) = &mut self.sides
-                    && !rest.is_empty()
-                {
-                    sides.count(why, Dir::Read, false, u64::from(rest.count()) * SECTOR_BYTES);
-                    self.step_to_dram(step, home, otherwise, rest, Dir::Read, now);
-                }
+            Move::CopyFromL2 { line, sectors, otherwise } => {
+                self.begin_copy(step, home, Source { line, sectors, otherwise }, now);
             }
         }
     }
 
-    /// Takes what it can of a line from L2 and tells what that is. If it is all, the step ends when L2 has read it; else it
-    /// ends with the rest, which takes longer.
-    fn copy_from_l2(&mut self, step: u32, home: Home, line: LocalLine, wanted: SectorMask, now: u64) -> SectorMask {
-        let (source, there) = self.clean_in_l2(home, line, wanted);
-        let Some(sides) = &mut self.sides else { return SectorMask::NONE };
+    /// Takes what it can of a line from L2. If that is all, the step ends when L2 has read it and the steps that would bring
+    /// it are left out; else those go on, which takes longer.
+    fn begin_copy(&mut self, step: u32, home: Home, source: Source, now: u64) {
+        let Source { line, sectors, otherwise } = source;
+        let (named, mut there) = self.clean_in_l2(home, line, sectors);
+        let Some(sides) = &mut self.sides else { return };
+        let running = &mut sides.running[step >> STEP_BITS];
+        let single = running.single_read(otherwise);
+        if there != sectors && single.is_none() {
+            there = SectorMask::NONE;
+        }
         let Partition { chain, image, .. } = &mut sides.partitions[usize::from(home.partition)];
-        let copied = chain.iter_mut().fold(there, |there, side| side.copies(line, wanted, there)).and(there);
-        if copied.is_empty() {
-            return copied;
+        let wanted = Wanted { line: home.local, sectors };
+        let copied = chain.iter_mut().fold(there, |there, side| side.copies(wanted, line, there)).and(there);
+        if copied == sectors {
+            (running.begun, running.ended) = (running.begun | otherwise.0, running.ended | otherwise.0);
+        } else if let Some(Move::Dram { sectors, .. }) = single.map(|k| &mut running.plan.steps[k].what) {
+            *sectors = sectors.without(copied);
         }
-        if let (Some(checker), Some(image)) = (&mut self.checker, image)
-            && let Some(expected) = &sides.running[step >> STEP_BITS].expected
-        {
+        if let (Some(checker), Some(image), Some(expected)) = (&mut self.checker, image, &running.expected) {
             // What is clean in L2 is what memory holds under that name.
-            checker.copied(source, copied.and(differing(image.line(line), expected)));
+            checker.copied(named, copied.and(differing(image.line(line), expected)));
         }
-        let slice = self.interleave.home(source).slice;
-        self.slices[usize::from(slice)].stats.copied += u64::from(copied.count());
-        let ready = self.occupy(slice, Kind::Read, copied, SectorMask::NONE, now);
-        if copied == wanted {
-            self.queue.push(self.config.clock.l2.edge(Cycles(ready)), Event::new(Event::STEP, step));
+        if !copied.is_empty() {
+            let slice = self.interleave.home(named).slice;
+            self.slices[usize::from(slice)].stats.copied += u64::from(copied.count());
+            let ready = self.occupy(slice, Kind::Read, copied, SectorMask::NONE, now);
+            if copied == sectors {
+                self.queue.push(self.config.clock.l2.edge(Cycles(ready)), Event::new(Event::STEP, step));
+                return;
+            }
         }
-        copied
+        self.end_step(step);
     }
 
     /// A write is posted: its step ends when the channel's queue has it.

@@ -34,8 +34,9 @@ pub(super) type Left = Option<(LocalAddr, SectorMask)>;
 impl Table {
     pub(super) fn new(spec: TableSpec) -> Self {
         let lines = (spec.cache.0 / LINE_BYTES).max(1) as u32;
-        let ways = spec.ways.clamp(1, lines);
-        let tags = Tags::new((lines / ways).max(1), ways);
+        let sets = (lines / spec.ways.clamp(1, lines)).max(1);
+        // Lines that fill no set of their own are further ways.
+        let tags = Tags::new(sets, lines / sets);
         Self { spec, tags, waiting: FxHashMap::default(), counts: TableCounts::default() }
     }
 
@@ -119,6 +120,14 @@ mod tests {
             }
             _ => panic!("entry {entry} is there"),
         }
+    }
+
+    #[test]
+    fn no_line_of_a_cache_is_lost() {
+        // 5 KB are 40 lines: 2 sets of 20, not of 16.
+        let mut table = table(5 << 10, 16);
+        (0..40).for_each(|line| assert_eq!(fetches(&mut table, 256 * line, Dir::Read, 1), None));
+        assert!((0..40).all(|line| matches!(table.look_up(256 * line, Dir::Read, 0).0, Lookup::Hit)));
     }
 
     #[test]

@@ -164,17 +164,15 @@ pub enum Move {
         /// L2 cycles until it takes the next.
         interval: u32,
     },
-    /// Copies sectors from L2 that are there and clean when the step begins (see [`MemorySide::copies`]), and reads the
-    /// others from DRAM.
+    /// Copies sectors of a line from L2 that are there and clean when the step begins; see [`MemorySide::copies`].
     CopyFromL2 {
         /// The line.
         line: LocalLine,
         /// Its sectors.
         sectors: SectorMask,
-        /// Where they are in DRAM.
-        otherwise: LocalAddr,
-        /// Why, for those that DRAM is asked for.
-        why: TrafficId,
+        /// Steps that wait for this one and bring the sectors otherwise. They are left out if L2 has all; a single read of
+        /// DRAM brings what L2 has not, while others, such as those of a compressed line, bring all or nothing.
+        otherwise: StepSet,
     },
 }
 
@@ -289,6 +287,15 @@ impl Parts {
     }
 }
 
+/// Sectors that a fill waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wanted {
+    /// Of this line.
+    pub line: LocalLine,
+    /// These.
+    pub sectors: SectorMask,
+}
+
 /// Something that a mechanism counts for the statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SideCount {
@@ -344,9 +351,9 @@ pub trait MemorySide {
         below.host_freed(line);
     }
 
-    /// A [`Move::CopyFromL2`] of `line` begins, and L2 has `there` of its sectors, clean: those that may be taken. The side
-    /// that planned it may have moved the line since then, so that its name stands for other data.
-    fn copies(&mut self, _line: LocalLine, _wanted: SectorMask, there: SectorMask) -> SectorMask {
+    /// A [`Move::CopyFromL2`] begins, which brings sectors of `line` in place of those of `wanted.line`, and L2 has `there` of
+    /// them: those that may be taken. The side that planned it may have moved either line since then.
+    fn copies(&mut self, _wanted: Wanted, _line: LocalLine, there: SectorMask) -> SectorMask {
         there
     }
 

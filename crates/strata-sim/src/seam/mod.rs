@@ -22,7 +22,7 @@ mod victim;
 
 pub use memory_side::{
     Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts,
-    Plan, SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId,
+    Plan, SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId, Wanted,
 };
 pub use offload::{Candidate, Offload, StackId};
 pub use paging::{AccessInfo, Action, Actions, FaultId, HostCall, PageId, PageRange, Paging, Token, Walk};

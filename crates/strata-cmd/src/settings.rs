@@ -1,0 +1,322 @@
+//! The settings of `cmd`, `dedup-car`, `dedup`, `esd` and `bcd`.
+
+use crate::Fingerprint;
+use crate::hash_store::entries_in;
+use strata_core::Bytes;
+use strata_core::settings::{Allowed, Setting, Settings as Values};
+
+const CACHE: Allowed = Allowed::Size(128, 64 << 20);
+
+const HASH: Setting = Setting {
+    key: "hash",
+    default: "md5",
+    allowed: Allowed::Choice(&["md5", "crc", "ideal"]),
+    meaning: "how duplicates are found: MD5 in 228 core cycles, trusted; CRC-32 in 40, the reference read and compared; or MD5 in no time",
+    source: "CMD, section IV-A and Figure 5",
+};
+const HASH_INTERVAL: Setting = Setting {
+    key: "hash_interval",
+    default: "1",
+    allowed: Allowed::Whole(1, 1000),
+    meaning: "core cycles until the hash unit of a controller takes the next block",
+    source: "choice: CMD charges the latency alone; at 228 a controller could write 0.8 GB/s",
+};
+const SIMULATION_KEY: Setting = Setting {
+    key: "simulation_key",
+    default: "xxh3",
+    allowed: Allowed::Choice(&["xxh3", "md5"]),
+    meaning: "what the simulator compares in place of MD5; results are the same, MD5 takes longer to simulate",
+    source: "choice: contents are compared, too",
+};
+const STORE: Setting = Setting {
+    key: "store",
+    default: "partial",
+    allowed: Allowed::Choice(&["partial", "exact"]),
+    meaning: "whether the hash store is as large as `hash_store` says or as large as it need be, without traffic",
+    source: "CMD, section V-D: partial deduplication, compared with exact",
+};
+const HASH_STORE: Setting = Setting {
+    key: "hash_store",
+    default: "48 KiB",
+    allowed: CACHE,
+    meaning: "bytes of a controller's hash store, or of what a scheme has in its place",
+    source: "CMD, section IV-E: 48 KB",
+};
+const MAX_COUNT: Setting = Setting {
+    key: "max_count",
+    default: "65535",
+    allowed: Allowed::Whole(1, 65535),
+    meaning: "blocks that an entry of the hash store can count",
+    source: "CMD, section IV-B: 2 bytes",
+};
+const MAP_CACHE: Setting = Setting {
+    key: "map_cache",
+    default: "48 KiB",
+    allowed: CACHE,
+    meaning: "bytes of a controller's cache of the address map",
+    source: "CMD, section IV-E: 48 KB",
+};
+const TYPE_CACHE: Setting = Setting {
+    key: "type_cache",
+    default: "5 KiB",
+    allowed: CACHE,
+    meaning: "bytes of a controller's cache of type flags",
+    source: "CMD, section IV-E: 5 KB",
+};
+const MASK_CACHE: Setting = Setting {
+    key: "mask_cache",
+    default: "10 KiB",
+    allowed: CACHE,
+    meaning: "bytes of a controller's cache of sector masks",
+    source: "CMD, section IV-E: 10 KB",
+};
+const METADATA_WAYS: Setting = Setting {
+    key: "metadata_ways",
+    default: "16",
+    allowed: Allowed::Whole(1, 64),
+    meaning: "ways of the metadata caches",
+    source: "choice: CMD's Table II says 128 B lines and LRU",
+};
+const METADATA_CYCLES: Setting = Setting {
+    key: "metadata_cycles",
+    default: "20",
+    allowed: Allowed::Whole(0, 1000),
+    meaning: "core cycles of a hit in a metadata cache",
+    source: "CMD, Table II",
+};
+const PARTIAL_SECTORS: Setting = Setting {
+    key: "partial_sectors",
+    default: "free",
+    allowed: Allowed::Choice(&["free", "merge"]),
+    meaning: "a sector of which kernels wrote some bytes and L2 has not the others: hashed as if it had them, or read first",
+    source: "CMD is silent and counts whole sectors",
+};
+const STUDY: Setting = Setting {
+    key: "study",
+    default: "off",
+    allowed: Allowed::Choice(&["off", "on"]),
+    meaning: "count which written blocks are duplicates of any other, whatever the hash store holds",
+    source: "CMD, Figure 3",
+};
+const PROBE_CYCLES: Setting = Setting {
+    key: "probe_cycles",
+    default: "20",
+    allowed: Allowed::Whole(0, 1000),
+    meaning: "core cycles until a controller knows whether L2 has the reference of a block",
+    source: "choice: as long as a metadata cache; CMD says only that it costs time (section V-B)",
+};
+const FIFO_DEPTH: Setting = Setting {
+    key: "fifo_depth",
+    default: "16",
+    allowed: Allowed::Whole(1, 32),
+    meaning: "sectors that the read-only FIFO of an L2 slice holds",
+    source: "CMD, section IV-D",
+};
+const FIFO_CYCLES: Setting = Setting {
+    key: "fifo_cycles",
+    default: "2",
+    allowed: Allowed::Whole(0, 1000),
+    meaning: "L2 cycles that a hit in the FIFO takes longer than one in L2",
+    source: "choice: looked up when L2 has missed",
+};
+
+/// Settings of write deduplication.
+pub const DEDUP: &[Setting] = &[
+    HASH,
+    HASH_INTERVAL,
+    SIMULATION_KEY,
+    STORE,
+    HASH_STORE,
+    MAX_COUNT,
+    MAP_CACHE,
+    TYPE_CACHE,
+    MASK_CACHE,
+    METADATA_WAYS,
+    METADATA_CYCLES,
+    PARTIAL_SECTORS,
+    STUDY,
+];
+
+/// The same with cache-assisted reads.
+pub const DEDUP_CAR: &[Setting] = &[
+    HASH,
+    HASH_INTERVAL,
+    SIMULATION_KEY,
+    STORE,
+    HASH_STORE,
+    MAX_COUNT,
+    MAP_CACHE,
+    TYPE_CACHE,
+    MASK_CACHE,
+    METADATA_WAYS,
+    METADATA_CYCLES,
+    PARTIAL_SECTORS,
+    STUDY,
+    PROBE_CYCLES,
+];
+
+/// The same with the read-only FIFO.
+pub const CMD: &[Setting] = &[
+    HASH,
+    HASH_INTERVAL,
+    SIMULATION_KEY,
+    STORE,
+    HASH_STORE,
+    MAX_COUNT,
+    MAP_CACHE,
+    TYPE_CACHE,
+    MASK_CACHE,
+    METADATA_WAYS,
+    METADATA_CYCLES,
+    PARTIAL_SECTORS,
+    STUDY,
+    PROBE_CYCLES,
+    FIFO_DEPTH,
+    FIFO_CYCLES,
+];
+
+/// Settings of ESD.
+pub const ESD: &[Setting] =
+    &[HASH_STORE, MAX_COUNT, MAP_CACHE, TYPE_CACHE, MASK_CACHE, METADATA_WAYS, METADATA_CYCLES, PARTIAL_SECTORS, STUDY];
+
+/// Settings of BCD.
+pub const BCD: &[Setting] = &[HASH_STORE, MAP_CACHE, TYPE_CACHE, METADATA_WAYS, METADATA_CYCLES];
+
+/// A scheme that deduplicates whole blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scheme {
+    /// Writes alone.
+    Dedup,
+    /// With cache-assisted reads.
+    DedupCar,
+    /// With the read-only FIFO, too.
+    Cmd,
+    /// ESD: the error-correcting code is the fingerprint, every match is compared.
+    Esd,
+}
+
+/// The caches of metadata at a controller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Caches {
+    /// Of the address map.
+    pub map: Bytes,
+    /// Of type flags.
+    pub kind: Bytes,
+    /// Of sector masks.
+    pub mask: Bytes,
+    /// Their ways.
+    pub ways: u32,
+    /// Core cycles of a hit.
+    pub cycles: u32,
+}
+
+impl Caches {
+    /// From values; a scheme without masks has no cache for them.
+    pub(crate) fn of(values: &Values, masks: bool) -> Self {
+        Self {
+            map: values.size("map_cache"),
+            kind: values.size("type_cache"),
+            mask: if masks { values.size("mask_cache") } else { Bytes(0) },
+            ways: values.whole("metadata_ways") as u32,
+            cycles: values.whole("metadata_cycles") as u32,
+        }
+    }
+}
+
+/// The read-only FIFO of a slice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FifoSettings {
+    /// Sectors.
+    pub depth: usize,
+    /// L2 cycles beyond those of a hit.
+    pub cycles: u32,
+}
+
+/// What a deduplicating memory side needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// Blocks of one word are kept in the map.
+    pub intra: bool,
+    /// What is compared.
+    pub fingerprint: Fingerprint,
+    /// The reference of a match is read.
+    pub verify: bool,
+    /// Core cycles of a fingerprint.
+    pub hash_cycles: u32,
+    /// Core cycles until the next one.
+    pub hash_interval: u32,
+    /// Bytes of the hash store.
+    pub hash_store: Bytes,
+    /// Entries of the hash store.
+    pub entries: u32,
+    /// Largest count.
+    pub max_count: u32,
+    /// Metadata caches.
+    pub caches: Caches,
+    /// Sectors written in part are read first.
+    pub merges_partial: bool,
+    /// Count duplicates of everything.
+    pub study: bool,
+    /// Core cycles of a probe of L2; none without cache-assisted reads.
+    pub probe_cycles: Option<u32>,
+    /// The FIFO, if there is one.
+    pub fifo: Option<FifoSettings>,
+}
+
+impl Settings {
+    /// Of a scheme, from the values of its table.
+    pub fn of(scheme: Scheme, values: &Values) -> Self {
+        let esd = scheme == Scheme::Esd;
+        let key = if !esd && values.text("simulation_key") == "md5" { Fingerprint::Md5 } else { Fingerprint::Xxh3 };
+        // CMD, section IV-A: 228 cycles for MD5, 40 for CRC.
+        let (fingerprint, verify, hash_cycles) = match if esd { "esd" } else { values.text("hash") } {
+            "esd" => (Fingerprint::Ecc, true, 0),
+            "crc" => (Fingerprint::Crc, true, 40),
+            "ideal" => (key, false, 0),
+            _ => (key, false, 228),
+        };
+        let hash_store = values.size("hash_store");
+        let exact = !esd && values.text("store") == "exact";
+        Self {
+            intra: !esd,
+            fingerprint,
+            verify,
+            hash_cycles,
+            hash_interval: if esd { 1 } else { values.whole("hash_interval") as u32 },
+            hash_store,
+            entries: if exact { u32::MAX } else { entries_in(hash_store.0, fingerprint.bytes()) },
+            max_count: values.whole("max_count") as u32,
+            caches: Caches::of(values, true),
+            merges_partial: values.text("partial_sectors") == "merge",
+            study: values.text("study") == "on",
+            probe_cycles: matches!(scheme, Scheme::DedupCar | Scheme::Cmd).then(|| values.whole("probe_cycles") as u32),
+            fifo: (scheme == Scheme::Cmd).then(|| FifoSettings {
+                depth: values.whole("fifo_depth") as usize,
+                cycles: values.whole("fifo_cycles") as u32,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(scheme: Scheme, name: &str, table: &[Setting], set: &[&str]) -> Settings {
+        Settings::of(scheme, &Values::read(name, table, set).expect("good values"))
+    }
+
+    #[test]
+    fn schemes_are_what_the_paper_compares() {
+        let cmd = settings(Scheme::Cmd, "cmd", CMD, &[]);
+        assert_eq!((cmd.entries, cmd.hash_cycles, cmd.fifo.map(|f| f.depth)), (2234, 228, Some(16)));
+        let dedup = settings(Scheme::Dedup, "dedup", DEDUP, &["dedup.hash=crc"]);
+        assert_eq!((dedup.verify, dedup.hash_cycles, dedup.probe_cycles, dedup.fifo), (true, 40, None, None));
+        // 4 B, 4 B and 2 B.
+        assert_eq!(dedup.entries, 4915);
+        let esd = settings(Scheme::Esd, "esd", ESD, &[]);
+        assert_eq!((esd.verify, esd.intra, esd.hash_cycles, esd.entries), (true, false, 0, 3510));
+        let exact = settings(Scheme::DedupCar, "dedup-car", DEDUP_CAR, &["dedup-car.store=exact"]);
+        assert_eq!((exact.entries, exact.probe_cycles), (u32::MAX, Some(20)));
+    }
+}

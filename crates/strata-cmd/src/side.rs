@@ -1,0 +1,426 @@
+//! Deduplicated memory behind L2, on the machine's memory-side seam: turns decisions of [`Dedup`] into plans.
+//!
+//! A fill looks up the block's type; a block that is elsewhere also its mask and its map entry. One word is in the map entry;
+//! a duplicate is copied from L2 if its reference is there (cache-assisted read), else read from where it is. A write-back
+//! looks up the same metadata, reads old sectors that it does not cover (Dedup-Read), makes a fingerprint unless all words
+//! are equal, and hands what is no duplicate on to what is below, at the place that was chosen for it.
+//!
+//! Each table is looked up once per request: an entry that is to change is looked up for writing.
+
+use crate::block::{Block, KIND_BITS, Kind, MAP_BITS, MASK_BITS};
+use crate::dedup::{At, Dedup, Outcome, Rules};
+use crate::requests::{ReadCounts, Requests, WrittenSectors};
+use crate::settings::{Caches, Settings};
+use crate::study::Study;
+use strata_core::{Bytes, LINE_BYTES};
+use strata_sim::cache::SectorMask;
+use strata_sim::config::GpuConfig;
+use strata_sim::seam::{
+    Below, Counted, Dir, Line, LineKind, LineRequest, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan, SideCount,
+    StepSet, TableId, TableSpec, TrafficId, UnitId, Wanted,
+};
+use strata_sim::time::Cycles;
+
+/// Energy of an access to a cache of metadata or to the hash store, per KB. Choice: SRAM of some tens of KB at 16 nm reads 32
+/// bytes for about 10 pJ, and small ones for less.
+const CACHE_FJ_PER_KB: u64 = 200;
+const CACHE_FJ: u64 = 2_000;
+
+/// Energy of an MD5 of 128 bytes. Choice: of 16,259 gates (CMD, section IV-E) a tenth switches in each of 228 cycles, for a
+/// femtojoule each.
+const MD5_FJ: u64 = 16_259 * 228 / 10;
+
+/// First line of the spill area: behind every line that a program can have.
+const SPILL: u64 = 1 << 44;
+
+/// The deduplicated memory of one partition.
+pub struct DedupSide {
+    settings: Settings,
+    memory: Dedup,
+    timing: Timing,
+    parts: Option<Declared>,
+    requests: Requests,
+    reads: ReadCounts,
+    study: Option<Study>,
+    written: WrittenSectors,
+}
+
+/// The settings' core cycles in L2 cycles, and where tables are.
+#[derive(Clone, Copy)]
+struct Timing {
+    hash: u32,
+    interval: u32,
+    probe: Option<u32>,
+    tables: [TableSpec; 3],
+}
+
+/// What it asked of the machine.
+#[derive(Clone, Copy)]
+struct Declared {
+    kinds: TableId,
+    masks: TableId,
+    map: TableId,
+    hash: UnitId,
+    probe: UnitId,
+    dedup_read: TrafficId,
+}
+
+/// Core cycles as L2 cycles.
+pub(crate) fn l2_cycles(gpu: &GpuConfig, core: u32) -> u32 {
+    gpu.clock.l2.next(gpu.clock.core.span(Cycles(u64::from(core)))).0 as u32
+}
+
+/// The table of something that a partition keeps for every block, behind all that programs can allocate; `after` are the
+/// bits per block of tables before it.
+pub(crate) fn table(
+    name: &'static str,
+    bits: u32,
+    after: u32,
+    cache: Bytes,
+    caches: &Caches,
+    gpu: &GpuConfig,
+) -> TableSpec {
+    let share = gpu.dram.size.0 / u64::from(gpu.dram.channels);
+    // A sixty-fourth is left for the metadata of what is below.
+    let first = share + share / 64 + share / LINE_BYTES * u64::from(after) / 8;
+    TableSpec {
+        name,
+        entry_bits: bits,
+        home: LocalAddr(first.next_multiple_of(LINE_BYTES)),
+        cache,
+        ways: caches.ways,
+        latency: l2_cycles(gpu, caches.cycles),
+        access_fj: cache_fj(cache),
+    }
+}
+
+fn cache_fj(cache: Bytes) -> u64 {
+    CACHE_FJ + CACHE_FJ_PER_KB * (cache.0 >> 10)
+}
+
+impl DedupSide {
+    /// Of one partition of a GPU; `written` is shared by all partitions and the FIFOs.
+    pub fn new(settings: &Settings, gpu: &GpuConfig, written: WrittenSectors) -> Self {
+        let rules = Rules {
+            intra: settings.intra,
+            fingerprint: settings.fingerprint,
+            verify: settings.verify,
+            entries: settings.entries,
+            max_count: settings.max_count,
+            spill: SPILL,
+        };
+        let caches = &settings.caches;
+        let timing = Timing {
+            hash: l2_cycles(gpu, settings.hash_cycles),
+            interval: l2_cycles(gpu, settings.hash_interval),
+            probe: settings.probe_cycles.map(|cycles| l2_cycles(gpu, cycles)),
+            tables: [
+                table("cmd.map", MAP_BITS, 0, caches.map, caches, gpu),
+                table("cmd.type", KIND_BITS, MAP_BITS, caches.kind, caches, gpu),
+                table("cmd.mask", MASK_BITS, MAP_BITS + KIND_BITS, caches.mask, caches, gpu),
+            ],
+        };
+        Self {
+            settings: *settings,
+            memory: Dedup::new(rules),
+            timing,
+            parts: None,
+            requests: Requests::default(),
+            reads: ReadCounts::default(),
+            study: settings.study.then(Study::default),
+            written,
+        }
+    }
+
+    /// Does something wrong from now on.
+    #[cfg(test)]
+    pub(crate) fn mutate(&mut self, mutation: crate::dedup::Mutation) {
+        self.memory.mutate(mutation);
+    }
+
+    /// Plans the way of sectors from or to a place, through what is below. The steps come after those given, `why` replaces
+    /// the reason of those that move data.
+    fn through(&self, below: &mut Below<'_>, access: &Access<'_>, after: StepSet, plan: &mut Plan) -> StepSet {
+        let At { place, sectors } = access.at;
+        let first = plan.steps.len();
+        let request = LineRequest { line: LocalLine(place), sectors, data: access.data, ..*access.request };
+        if access.request.kind == LineKind::WriteBack && access.dir == Dir::Write {
+            below.write(&LineRequest { resident: access.in_hand, ..request }, plan);
+        } else {
+            below.read(&request, plan);
+        }
+        let mut added = StepSet::NONE;
+        for (k, step) in plan.steps.iter_mut().enumerate().skip(first) {
+            step.after = step.after.and(after);
+            if let Move::Dram { why, .. } = &mut step.what
+                && *why == TrafficId::DATA
+            {
+                *why = access.why;
+            }
+            added = added.and(StepSet::one(k as u8));
+        }
+        added
+    }
+
+    /// The bytes at a place, as far as somebody needs them.
+    fn data<'d>(&'d self, place: u64, otherwise: &'d Line) -> &'d Line {
+        self.memory.bytes_at(place).unwrap_or(otherwise)
+    }
+
+    /// Plans the fill of sectors that kernels have written and that are not at the block's home.
+    fn plan_moved(
+        &mut self,
+        request: &LineRequest<'_>,
+        at: At,
+        reference: Option<u64>,
+        known: StepSet,
+        below: &mut Below<'_>,
+        plan: &mut Plan,
+    ) {
+        let Some(parts) = self.parts else { return };
+        let mut known = known;
+        let mut copy = None;
+        if let (Some(line), Some(latency)) = (reference, self.timing.probe) {
+            let probed = plan.add(Move::Unit { unit: parts.probe, latency, interval: 1 }, known, true);
+            let what = Move::CopyFromL2 { line: LocalLine(line), sectors: at.sectors, otherwise: StepSet::NONE };
+            copy = Some(plan.steps.len());
+            known = plan.add(what, probed, true);
+            self.requests.probed += u64::from(at.sectors.count());
+        } else {
+            self.requests.data_read.after += u64::from(at.sectors.count());
+        }
+        let access = Access::read(request, at, TrafficId::DATA, self.data(at.place, request.data));
+        let bring = self.through(below, &access, known, plan);
+        if let Some(Move::CopyFromL2 { otherwise, .. }) = copy.map(|k| &mut plan.steps[k].what) {
+            *otherwise = bring;
+        }
+    }
+
+    fn count_write(&mut self, request: &LineRequest<'_>, outcome: Outcome) {
+        let (r, sectors) = (&mut self.requests, u64::from(request.sectors.count()));
+        r.write.before += 1;
+        r.write_sectors.before += sectors;
+        match outcome {
+            Outcome::Intra => r.intra += 1,
+            Outcome::Inter => r.inter += 1,
+            Outcome::Stored(at) => {
+                r.write.after += 1;
+                r.write_sectors.after += u64::from(at.sectors.count());
+                r.relocated += u64::from(at.place != request.line.0);
+            }
+        }
+    }
+
+    /// Reads what a write-back needs of the old block: sectors that it does not cover, and, if that is asked for, those of
+    /// which it has some bytes alone.
+    fn plan_old(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        let Some(parts) = self.parts else { return };
+        let (line, block) = (request.line.0, self.memory.block(request.line.0));
+        let uncovered = self.memory.uncovered(line, request.sectors).map_or(SectorMask::NONE, |at| at.sectors);
+        let partial =
+            if self.settings.merges_partial { request.sectors.without(request.resident) } else { SectorMask::NONE };
+        let mut read = |place, sectors: SectorMask| {
+            if !sectors.is_empty() {
+                let data = self.data(place, request.data);
+                let access = Access::read(request, At { place, sectors }, parts.dedup_read, data);
+                self.through(below, &access, StepSet::NONE, plan);
+            }
+        };
+        let mut merged = partial.and(block.defined).without(block.mask);
+        read(line, merged);
+        if let Some(place) = block.place(line) {
+            read(place, uncovered.or(partial.and(block.mask)));
+            merged = merged.or(partial.and(block.mask));
+        }
+        self.requests.uncovered += u64::from(uncovered.count());
+        self.requests.uncovered_writes += u64::from(!uncovered.is_empty());
+        self.requests.partial += u64::from(merged.count());
+    }
+
+    /// Looks up the metadata that a write-back reads or changes.
+    fn plan_metadata(&self, line: u64, before: &Block, after: &Block, plan: &mut Plan) -> StepSet {
+        let Some(parts) = self.parts else { return StepSet::NONE };
+        let dir = |changes: bool| if changes { Dir::Write } else { Dir::Read };
+        let mut look_up =
+            |table, changes, after| plan.add(Move::Table { table, entry: line, dir: dir(changes) }, after, false);
+        let kind = look_up(parts.kinds, before.kind != after.kind, StepSet::NONE);
+        let mask = look_up(parts.masks, before.mask != after.mask, StepSet::NONE);
+        let uses_map = |block: &Block| matches!(block.kind, Kind::Intra | Kind::Inter);
+        if !uses_map(before) && !uses_map(after) {
+            return kind.and(mask);
+        }
+        let changes = uses_map(after) && (before.kind, before.map) != (after.kind, after.map);
+        kind.and(mask).and(look_up(parts.map, changes, kind))
+    }
+}
+
+/// A way of sectors between a place and the controller.
+struct Access<'a> {
+    request: &'a LineRequest<'a>,
+    at: At,
+    dir: Dir,
+    why: TrafficId,
+    data: &'a Line,
+    /// For a write: the sectors of the place that need not be read to write it whole.
+    in_hand: SectorMask,
+}
+
+impl<'a> Access<'a> {
+    fn read(request: &'a LineRequest<'a>, at: At, why: TrafficId, data: &'a Line) -> Self {
+        Self { request, at, dir: Dir::Read, why, data, in_hand: SectorMask::NONE }
+    }
+}
+
+impl MemorySide for DedupSide {
+    fn attach(&mut self, parts: &mut Parts) {
+        if parts.carries_bytes() {
+            self.memory.carry_bytes();
+        }
+        let [map, kinds, masks] = self.timing.tables;
+        self.parts = Some(Declared {
+            map: parts.table(map),
+            kinds: parts.table(kinds),
+            masks: parts.table(masks),
+            hash: parts.unit(MD5_FJ + cache_fj(self.settings.hash_store)),
+            probe: parts.unit(CACHE_FJ),
+            dedup_read: parts.traffic("dedup_read"),
+        });
+    }
+
+    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        let Some(parts) = self.parts else { return below.read(request, plan) };
+        let line = request.line.0;
+        let found = self.memory.read(line, request.sectors);
+        let (masked, at_home) = (u64::from(found.masked.count()), u64::from(found.at_home.count()));
+        self.requests.data_read.before += masked;
+        self.requests.read_only.before += at_home;
+        self.requests.read_only.after += at_home;
+        if at_home > 0 {
+            self.reads.read(line);
+        }
+        let typed = plan.add(Move::Table { table: parts.kinds, entry: line, dir: Dir::Read }, StepSet::NONE, true);
+        let home = |sectors| At { place: line, sectors };
+        if matches!(found.block.kind, Kind::ReadOnly | Kind::Own) {
+            self.requests.data_read.after += masked;
+            let data = self.data(line, request.data);
+            self.through(below, &Access::read(request, home(request.sectors), TrafficId::DATA, data), typed, plan);
+            return;
+        }
+        let mask = plan.add(Move::Table { table: parts.masks, entry: line, dir: Dir::Read }, typed, true);
+        let mut fill = SectorMask::NONE;
+        if masked > 0 {
+            let mapped = plan.add(Move::Table { table: parts.map, entry: line, dir: Dir::Read }, typed, true);
+            match found.place {
+                None => {
+                    self.requests.from_map += masked;
+                    fill = found.masked;
+                }
+                Some(place) => {
+                    let at = At { place, sectors: found.masked };
+                    self.plan_moved(request, at, found.reference, mask.and(mapped), below, plan);
+                    fill = plan.fill.and(found.block.mask);
+                }
+            }
+        }
+        if at_home > 0 {
+            let data = self.data(line, request.data);
+            self.through(below, &Access::read(request, home(found.at_home), TrafficId::DATA, data), mask, plan);
+            fill = fill.or(plan.fill.without(found.block.mask));
+        }
+        plan.fill = fill;
+    }
+
+    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        let Some(parts) = self.parts else { return below.write(request, plan) };
+        let line = request.line.0;
+        // What is read is planned before anything changes, and begins behind the look-ups, which are planned afterwards: how
+        // they go depends on what comes of the write.
+        let mut old = Plan::default();
+        self.plan_old(request, below, &mut old);
+        let held = self.memory.block(line).place(line).and_then(|place| Some((place, *self.memory.bytes_at(place)?)));
+        let written = self.memory.write(line, request.sectors, request.data);
+        self.count_write(request, written.outcome);
+        self.written.set(request.address, written.after.mask);
+        if let Some(study) = &mut self.study {
+            study.wrote(line, written.after.mask, request.data);
+        }
+        let known = self.plan_metadata(line, &written.before, &written.after, plan);
+        let mut ready = known.and(append(plan, &old, known));
+        if written.hashed {
+            self.requests.hashed += 1;
+            if self.timing.hash > 0 {
+                let Timing { hash: latency, interval, .. } = self.timing;
+                ready = plan.add(Move::Unit { unit: parts.hash, latency, interval }, ready, false);
+            }
+        }
+        if let Some(at) = written.compared {
+            self.requests.compared += u64::from(at.sectors.count());
+            self.requests.collided += u64::from(written.collided);
+            let before = held.as_ref().filter(|(place, _)| *place == at.place);
+            let data = before.map_or_else(|| self.data(at.place, request.data), |(_, bytes)| bytes);
+            let compare = Access::read(request, at, parts.dedup_read, data);
+            ready = self.through(below, &compare, ready, plan);
+        }
+        if let Outcome::Stored(at) = written.outcome {
+            let elsewhere = at.place != line;
+            let undefined = SectorMask::ALL.without(written.after.defined);
+            let in_hand =
+                if elsewhere { SectorMask::ALL } else { written.after.mask.or(undefined).or(request.resident) };
+            let data = self.data(at.place, request.data);
+            let store = Access { request, at, dir: Dir::Write, why: TrafficId::DATA, data, in_hand };
+            self.through(below, &store, ready, plan);
+        }
+    }
+
+    fn host_wrote(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>) {
+        let place = self.memory.host_wrote(request.line.0, request.sectors, request.data);
+        let displaced = place != request.line.0;
+        self.requests.displaced += u64::from(displaced);
+        self.written.set(request.address, self.memory.block(request.line.0).mask);
+        if let Some(study) = &mut self.study {
+            study.forget(request.line.0);
+        }
+        below.host_wrote(&LineRequest { line: LocalLine(place), data: self.data(place, request.data), ..*request });
+    }
+
+    fn host_freed(&mut self, line: LocalLine, below: &mut Below<'_>) {
+        self.memory.freed(line.0);
+        if let Some(study) = &mut self.study {
+            study.forget(line.0);
+        }
+        below.host_freed(line);
+    }
+
+    fn copies(&mut self, wanted: Wanted, line: LocalLine, there: SectorMask) -> SectorMask {
+        let maps = self.memory.read(wanted.line.0, wanted.sectors).reference == Some(line.0);
+        let taken = if maps { there } else { SectorMask::NONE };
+        self.requests.copied += u64::from(taken.count());
+        self.requests.data_read.after += u64::from(wanted.sectors.without(taken).count());
+        taken
+    }
+
+    fn delivers(&self, line: LocalLine) -> Option<(SectorMask, Line)> {
+        self.memory.delivers(line.0)
+    }
+
+    fn counts(&self, machine: &Counted<'_>) -> Vec<SideCount> {
+        let tables = self.parts.map_or_else(Vec::new, |p| vec![p.kinds, p.masks, p.map]);
+        let moved = |table| machine.table(table).fetches + machine.table(table).write_backs;
+        let metadata = tables.into_iter().map(moved).sum();
+        let mut counts = self.requests.counts(metadata, self.memory.spilled());
+        counts.extend(self.reads.counts());
+        counts.extend(self.study.iter().flat_map(Study::counts));
+        counts
+    }
+}
+
+/// Adds the steps of another plan, behind those given: the set that names them.
+fn append(plan: &mut Plan, other: &Plan, after: StepSet) -> StepSet {
+    let first = plan.steps.len();
+    let mut added = StepSet::NONE;
+    for step in &other.steps {
+        let waits = StepSet(step.after.0 << first).and(after);
+        added = added.and(plan.add(step.what, waits, step.gates_reply));
+    }
+    added
+}

@@ -1,0 +1,109 @@
+//! Mechanisms in a machine: how they get there, and what they hear of the program.
+
+use crate::mechanisms::{Chosen, Mechanism};
+use strata_buddy::settings as buddy_settings;
+use strata_buddy::{Annotator, CompressedSide, Purpose, Targets};
+use strata_cmd::settings as cmd_settings;
+use strata_cmd::{BcdSide, DedupSide, ReadOnlyFifo, WrittenSectors};
+use strata_core::settings::Settings;
+use strata_core::{Addr, Bytes};
+use strata_host::Allocation;
+use strata_sim::Machine;
+use strata_sim::config::GpuConfig;
+use strata_sim::seam::MemorySide;
+
+/// Mechanisms with their settings, ready for a machine.
+#[derive(Default)]
+pub(crate) struct Setup {
+    settings: Chosen,
+    annotator: Option<Annotator>,
+    /// Bytes of device memory that are taken; who annotates allocations keeps books of its own.
+    used: u64,
+    device: u64,
+}
+
+impl Setup {
+    /// For a GPU. `targets` are those of Buddy Compression, if it is there.
+    pub(crate) fn new(settings: Chosen, targets: Option<Targets>, gpu: &GpuConfig) -> Self {
+        let annotator = targets.map(|targets| Annotator::new(targets, gpu.dram.size));
+        Self { settings, annotator, used: 0, device: gpu.dram.size.0 }
+    }
+
+    /// What looks like a mistake once the program has ended.
+    pub(crate) fn afterthoughts(&self) -> impl Fn() -> Vec<String> + use<> {
+        let allocations = self.annotator.as_ref().map(Annotator::allocations);
+        move || {
+            let unmet = allocations.iter().flat_map(strata_buddy::Allocations::unmet);
+            unmet
+                .map(|name| format!("the annotation file has a target for `{name}`, which the program never allocated"))
+                .collect()
+        }
+    }
+
+    /// Puts the mechanisms into a machine.
+    pub(crate) fn install(&self, machine: &mut Machine) {
+        let gpu = machine.config().clone();
+        // Who wrote a sector is known to all partitions and slices.
+        let written = WrittenSectors::default();
+        let chain = || self.settings.iter().filter_map(|(m, s)| self.side(*m, s, &gpu, &written)).collect::<Vec<_>>();
+        if !chain().is_empty() {
+            machine.set_memory_side(|_| chain());
+        }
+        for (mechanism, values) in &self.settings {
+            let settings = mechanism.scheme().map(|scheme| cmd_settings::Settings::of(scheme, values));
+            if let Some(fifo) = settings.and_then(|settings| settings.fifo) {
+                machine.set_victims(|_| Box::new(ReadOnlyFifo::new(fifo, written.clone())));
+            }
+        }
+    }
+
+    /// The memory side of a mechanism, if it has one.
+    fn side(
+        &self,
+        mechanism: Mechanism,
+        values: &Settings,
+        gpu: &GpuConfig,
+        written: &WrittenSectors,
+    ) -> Option<Box<dyn MemorySide>> {
+        if let Some(scheme) = mechanism.scheme() {
+            let settings = cmd_settings::Settings::of(scheme, values);
+            return Some(Box::new(DedupSide::new(&settings, gpu, written.clone())));
+        }
+        let (purpose, settings) = match mechanism {
+            Mechanism::Bcd => return Some(Box::new(BcdSide::new(values, gpu))),
+            Mechanism::Bpc => (Purpose::Bandwidth, buddy_settings::Settings::of_bpc(values)),
+            Mechanism::Buddy => {
+                let allocations = self.annotator.as_ref().map(Annotator::allocations).unwrap_or_default();
+                (Purpose::Capacity(allocations), buddy_settings::Settings::of_buddy(values))
+            }
+            _ => return None,
+        };
+        Some(Box::new(CompressedSide::new(purpose, &settings, gpu)))
+    }
+
+    /// The program makes an allocation; the text says why it cannot.
+    pub(crate) fn allocated(&mut self, allocation: &Allocation) -> Result<(), String> {
+        let Allocation { name, start, size, flags, .. } = allocation;
+        if let Some(annotator) = &mut self.annotator {
+            return annotator.allocated(name, *start, *size, flags.managed).map_err(|refused| refused.to_string());
+        }
+        if self.used + size.0 > self.device {
+            let of = strata_core::config::format_size(Bytes(self.device));
+            return Err(format!(
+                "out of device memory: `{name}` takes {}, and {} of {of} are in use; `--set dram.size=SIZE` makes a larger one",
+                strata_core::config::format_size(*size),
+                strata_core::config::format_size(Bytes(self.used)),
+            ));
+        }
+        self.used += size.0;
+        Ok(())
+    }
+
+    /// The program frees memory.
+    pub(crate) fn freed(&mut self, start: Addr, size: Bytes) {
+        match &mut self.annotator {
+            Some(annotator) => annotator.freed(start),
+            None => self.used -= size.0,
+        }
+    }
+}
