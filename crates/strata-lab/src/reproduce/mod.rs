@@ -2,6 +2,7 @@
 
 mod buddy;
 mod by_program;
+mod cmd;
 mod paper;
 mod runs;
 
@@ -20,16 +21,19 @@ use strata_core::nearest::suggestion;
 pub enum Paper {
     /// Buddy Compression.
     Buddy,
+    /// CMD, cache-assisted deduplication.
+    Cmd,
 }
 
 impl Paper {
     /// Those that can be reproduced.
-    pub const ALL: [Self; 1] = [Self::Buddy];
+    pub const ALL: [Self; 2] = [Self::Buddy, Self::Cmd];
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Buddy => "buddy",
+            Self::Cmd => "cmd",
         }
     }
 
@@ -116,6 +120,7 @@ pub fn reproduce(
     let directory = out.join(format!("reproduce-{}", request.paper.name()));
     let (mut page, rows) = match request.paper {
         Paper::Buddy => buddy::reproduce(request.effort, &directory, begins)?,
+        Paper::Cmd => cmd::reproduce(request.effort, &directory, begins)?,
     };
     page.summary = Some(beside(&rows));
     page.save(&directory)?;

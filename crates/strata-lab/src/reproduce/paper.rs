@@ -1,14 +1,18 @@
 //! The numbers that a paper prints, from `data/papers/`.
 
+use super::Paper;
 use toml::Value;
 
 /// The numbers of one paper.
 pub(super) struct PaperNumbers(Value);
 
 impl PaperNumbers {
-    /// Those of Buddy Compression.
-    pub(super) fn buddy() -> Self {
-        Self::parse(include_str!("../../data/papers/buddy.toml"))
+    /// Those of a paper.
+    pub(super) fn of(paper: Paper) -> Self {
+        Self::parse(match paper {
+            Paper::Buddy => include_str!("../../data/papers/buddy.toml"),
+            Paper::Cmd => include_str!("../../data/papers/cmd.toml"),
+        })
     }
 
     /// A text that is no TOML has no numbers; a test reads the built-in ones.
@@ -29,9 +33,10 @@ mod tests {
 
     #[test]
     fn built_in_numbers_are_there() {
-        let paper = PaperNumbers::buddy();
+        let paper = PaperNumbers::of(Paper::Buddy);
         assert_eq!(paper.get("final_ratio.hpc"), Some(1.9));
         assert_eq!(paper.get("energy_pj.hbm2_row_activation"), Some(909.0));
         assert_eq!(paper.get("final_ratio.other"), None);
+        assert_eq!(PaperNumbers::of(Paper::Cmd).get("ipc_gain.cmd+bpc"), Some(0.5253));
     }
 }

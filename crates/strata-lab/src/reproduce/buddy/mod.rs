@@ -43,7 +43,7 @@ pub(super) fn reproduce(
     let (mut page, mut rows) = study(inputs, effort == Effort::Full, directory, begins)?;
     let (figure, correlation) = figure_11(begins)?;
     page.figures.push(figure);
-    let printed = PaperNumbers::buddy().get("simulator_correlation.theirs");
+    let printed = PaperNumbers::of(Paper::Buddy).get("simulator_correlation.theirs");
     rows.push(row("Figure 11", "silicon kernels", "correlation of cycles", printed, correlation));
     Ok((page, rows))
 }
@@ -55,7 +55,7 @@ fn study(
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
-    let paper = PaperNumbers::buddy();
+    let paper = PaperNumbers::of(Paper::Buddy);
     let memories = memory::study(inputs, directory, begins)?;
     let timings = timing::study(&memories, inputs, &Runs::below(directory)?, begins)?;
     let subjects: Vec<_> = memories.iter().zip(&timings).map(|(memory, timing)| Subject { memory, timing }).collect();

@@ -1,0 +1,202 @@
+//! Every program on every machine.
+
+use super::suite::{CMD, LEAST_WORKING_SET, Program, Scheme};
+use crate::error::LabError;
+use crate::mechanisms::Combination;
+use crate::monitor::Step;
+use crate::parallel;
+use crate::reproduce::runs::{Measured, Runs};
+use crate::request::{RunRequest, What};
+use strata_core::Bytes;
+
+/// The machine of Table II.
+const GPU: &str = "cmd-gddr6";
+
+/// Steps of Figure 11: blocks read at least so often.
+pub(super) const READ_COUNTS: [u32; 6] = [1, 2, 3, 6, 11, 21];
+
+/// Off-chip requests of a class, in the same run: what L2 and plain DRAM would have had, and what there was.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Class {
+    pub(super) before: f64,
+    pub(super) after: f64,
+}
+
+/// What is kept of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Point {
+    pub(super) cycles: f64,
+    /// Sectors that SMs asked L2 for, or sent there.
+    pub(super) l2_sectors: f64,
+    pub(super) bus_use: f64,
+    /// Sectors that DRAM moved.
+    pub(super) dram_sectors: f64,
+    /// Joules of L2, memory controllers and DRAM: what the paper counts.
+    pub(super) energy: f64,
+    pub(super) write: Class,
+    pub(super) data_read: Class,
+    pub(super) read_only: Class,
+    pub(super) metadata: f64,
+    pub(super) dedup_read: f64,
+    /// Writes that were removed because they are one word, or equal to another block.
+    pub(super) intra: f64,
+    pub(super) inter: f64,
+    /// All writes, those of one word, those equal to any other living block, and those that are both.
+    pub(super) study: [f64; 4],
+    pub(super) fifo_read_only: f64,
+    pub(super) read_counts: [f64; READ_COUNTS.len()],
+    /// Of the address map, type flags and sector masks.
+    pub(super) hit_rates: [Option<f64>; 3],
+    pub(super) copied: f64,
+    pub(super) probed: f64,
+    pub(super) spilled: f64,
+    pub(super) passed: bool,
+}
+
+impl Point {
+    /// All off-chip requests, with and without the mechanism.
+    pub(super) fn requests(&self) -> Class {
+        let classes = [self.write, self.data_read, self.read_only];
+        Class {
+            before: classes.iter().map(|c| c.before).sum(),
+            after: classes.iter().map(|c| c.after).sum::<f64>() + self.metadata + self.dedup_read,
+        }
+    }
+
+    fn of(result: &Measured) -> Self {
+        let class = |name: &str| Class {
+            before: result.count(&format!("gpu.cmd.requests.{name}.before")),
+            after: result.count(&format!("gpu.cmd.requests.{name}.after")),
+        };
+        let count = |name: &str| result.count(&format!("gpu.cmd.{name}"));
+        Self {
+            cycles: result.total("cycles"),
+            l2_sectors: result.sum(&["gpu.l2.reads", "gpu.l2.writes"]),
+            bus_use: result.count("gpu.dram.bus_use"),
+            dram_sectors: result.sum(&["gpu.dram.asked_reads", "gpu.dram.asked_writes"]),
+            energy: result.sum(&[
+                "gpu.energy.l2",
+                "gpu.energy.controller",
+                "gpu.energy.dram_activate",
+                "gpu.energy.dram_column",
+                "gpu.energy.dram_io",
+            ]),
+            write: class("write"),
+            data_read: class("data_read"),
+            read_only: class("read_only"),
+            metadata: class("metadata").after,
+            dedup_read: class("dedup_read").after,
+            intra: count("writes.intra"),
+            inter: count("writes.inter"),
+            study: ["writes", "intra", "inter", "both"].map(|name| count(&format!("study.{name}"))),
+            fifo_read_only: count("fifo.read_only_hits"),
+            read_counts: READ_COUNTS.map(|n| count(&format!("read_only_blocks.read_{n}_times"))),
+            hit_rates: ["map", "type", "mask"].map(|table| result.number(&format!("gpu.cmd.{table}.hit_rate"))),
+            copied: count("reads.copied"),
+            probed: count("reads.probed"),
+            spilled: count("spill.lines"),
+            passed: result.passed(),
+        }
+    }
+}
+
+/// One program on all machines.
+pub(super) struct Timing {
+    pub(super) program: Program,
+    pub(super) bytes: Bytes,
+    /// Caches are smaller by this factor, because the program is.
+    pub(super) scale: u64,
+    pub(super) points: Vec<(Scheme, Result<Point, String>)>,
+}
+
+impl Timing {
+    /// A machine's run.
+    pub(super) fn point(&self, scheme: Scheme) -> Option<Point> {
+        let scheme = scheme.same_as_design().unwrap_or(scheme);
+        self.points.iter().find(|(s, _)| *s == scheme).and_then(|(_, point)| point.as_ref().ok().copied())
+    }
+
+    /// The design's run.
+    pub(super) fn cmd(&self) -> Option<Point> {
+        self.point(CMD)
+    }
+
+    /// How much faster than the baseline: 1 is as fast. The instructions are the same, so this is the ratio of IPCs.
+    pub(super) fn speed(&self, scheme: Scheme) -> Option<f64> {
+        Some(self.point(Scheme::Baseline)?.cycles / self.point(scheme)?.cycles)
+    }
+
+    /// The program fits into the caches even so: no part of means.
+    pub(super) fn is_resident(&self) -> bool {
+        self.bytes.0 * self.scale < LEAST_WORKING_SET
+    }
+}
+
+/// By what power of two, at most 16, caches shrink so that a program of so many bytes does not fit into them.
+fn cache_scale(bytes: Bytes) -> u64 {
+    [1, 2, 4, 8].into_iter().find(|scale| bytes.0 * scale >= LEAST_WORKING_SET).unwrap_or(16)
+}
+
+/// Runs all programs at a size on all machines; each is run without time first, to know its size.
+pub(super) fn study(
+    programs: &[Program],
+    size: &str,
+    schemes: &[Scheme],
+    runs: &Runs,
+    begins: &mut (dyn FnMut(Step<'_>) + Send),
+) -> Result<Vec<Timing>, LabError> {
+    let request = |program: &Program| RunRequest {
+        size: Some(size.to_owned()),
+        ..RunRequest::new(What::Workload(program.name.to_owned()))
+    };
+    let threads = parallel::threads();
+    let name = |program: &Program| format!("{}, without time", program.name);
+    let sizes = parallel::map(programs, threads, name, begins, |program| {
+        Ok(Bytes(runs.measure(request(program))?.total("allocated_bytes") as u64))
+    });
+    let sizes: Vec<Bytes> = sizes.into_iter().collect::<Result<_, LabError>>()?;
+    let jobs: Vec<(&Program, Bytes, Scheme)> = programs
+        .iter()
+        .zip(sizes.iter().copied())
+        .flat_map(|(program, bytes)| schemes.iter().map(move |scheme| (program, bytes, *scheme)))
+        .collect();
+    let name = |(program, _, scheme): &(&Program, Bytes, Scheme)| format!("{} on {}", program.name, scheme.name());
+    let points = parallel::map(&jobs, threads, name, begins, |(program, bytes, scheme)| {
+        let result = runs.measure(RunRequest {
+            gpu: Some(GPU.to_owned()),
+            with: Combination::parse(scheme.with())?,
+            set: scheme.set(cache_scale(*bytes)),
+            ..request(program)
+        })?;
+        Ok(match result.error() {
+            Some(error) => Err(error.to_owned()),
+            None => Ok(Point::of(&result)),
+        })
+    });
+    let points: Vec<Result<Point, String>> = points.into_iter().collect::<Result<_, LabError>>()?;
+    let by_program = programs.iter().zip(sizes).zip(points.chunks(schemes.len().max(1)));
+    Ok(by_program
+        .map(|((&program, bytes), points)| {
+            let points = schemes.iter().copied().zip(points.iter().cloned()).collect();
+            Timing { program, bytes, scale: cache_scale(bytes), points }
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::suite::PROGRAMS;
+    use super::*;
+
+    #[test]
+    fn caches_shrink_with_the_program() {
+        let mib = |n: u64| cache_scale(Bytes(n << 20));
+        assert_eq!((mib(160), mib(80), mib(79), mib(20), mib(10)), (1, 2, 4, 8, 16));
+    }
+
+    #[test]
+    fn programs_are_there() {
+        let missing: Vec<_> = PROGRAMS.iter().filter(|p| strata_workloads::find(p.name).is_err()).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}
