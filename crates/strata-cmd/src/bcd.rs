@@ -8,13 +8,12 @@
 //! merged before it is coded, as with compression.
 
 use crate::block::{KIND_BITS, MAP_BITS};
-use crate::paged::Paged;
 use crate::settings::Caches;
 use crate::side::table;
 use rustc_hash::FxHashMap;
 use strata_core::settings::Settings as Values;
 use strata_core::stats::Unit;
-use strata_core::{LINE_BYTES, SECTOR_BYTES};
+use strata_core::{LINE_BYTES, Paged, SECTOR_BYTES};
 use strata_sim::cache::SectorMask;
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::{
@@ -193,7 +192,7 @@ impl BcdSide {
         let Some(parts) = self.parts else { return StepSet::NONE };
         let typed = plan.add(Move::Table { table: parts.kinds, entry: line, dir: Dir::Read }, StepSet::NONE, true);
         let read = |sectors| Move::Dram { at: LocalLine(line).addr(), sectors, dir: Dir::Read, why };
-        let Code::Difference { base, sectors: code } = self.codes.get(line) else {
+        let Code::Difference { base, sectors: code } = *self.codes.get(line) else {
             plan.fill = sectors;
             return plan.add(read(sectors), typed, true);
         };
@@ -231,13 +230,13 @@ impl MemorySide for BcdSide {
 
     fn read(&mut self, request: &LineRequest<'_>, _: &mut Below<'_>, plan: &mut Plan) {
         self.counts.reads += 1;
-        self.counts.reads_coded += u64::from(self.codes.get(request.line.0) != Code::Raw);
+        self.counts.reads_coded += u64::from(*self.codes.get(request.line.0) != Code::Raw);
         self.fetch(request.line.0, request.sectors, TrafficId::DATA, plan);
     }
 
     fn write(&mut self, request: &LineRequest<'_>, _: &mut Below<'_>, plan: &mut Plan) {
         let Some(parts) = self.parts else { return };
-        let (line, old) = (request.line.0, self.codes.get(request.line.0));
+        let (line, old) = (request.line.0, *self.codes.get(request.line.0));
         self.counts.writes += 1;
         // What is stored as it is can be written in part, unless it becomes a code.
         let found = self.bases.find(request.data);
@@ -291,7 +290,7 @@ impl MemorySide for BcdSide {
     }
 
     fn host_freed(&mut self, line: LocalLine, _: &mut Below<'_>) {
-        if self.codes.get(line.0) != Code::Raw {
+        if *self.codes.get(line.0) != Code::Raw {
             let old = std::mem::take(self.codes.get_mut(line.0));
             self.bases.release(old);
         }

@@ -41,7 +41,6 @@ mod fingerprint;
 mod hash_store;
 #[cfg(test)]
 mod machine_tests;
-mod paged;
 mod requests;
 pub mod settings;
 mod side;

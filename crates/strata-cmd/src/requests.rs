@@ -3,11 +3,10 @@
 //! A write is one request whatever its size; a read is one request per sector (CMD, section II-B). *Before* is what L2 and a
 //! machine without mechanisms would have asked of DRAM, counted in the same run: *after* and what was removed.
 
-use crate::paged::Paged;
 use std::cell::RefCell;
 use std::rc::Rc;
-use strata_core::LineAddr;
 use strata_core::stats::Unit;
+use strata_core::{LineAddr, Paged};
 use strata_sim::cache::SectorMask;
 use strata_sim::seam::SideCount;
 
@@ -146,7 +145,7 @@ impl WrittenSectors {
     }
 
     pub(crate) fn get(&self, line: LineAddr) -> SectorMask {
-        SectorMask(self.0.borrow().get(line.0))
+        SectorMask(*self.0.borrow().get(line.0))
     }
 }
 

@@ -1,24 +1,28 @@
 //! The bytes at each place, for those who check data and for what is below the deduplicated memory.
 
-use rustc_hash::FxHashMap;
-use strata_core::SECTOR_BYTES;
+use strata_core::{Paged, SECTOR_BYTES};
 use strata_sim::cache::SectorMask;
 use strata_sim::seam::Line;
 
 const ZEROS: Line = [0; strata_core::LINE_BYTES as usize];
 
 /// Places that nobody wrote are zero.
-#[derive(Default)]
-pub(super) struct PlaceBytes(FxHashMap<u64, Box<Line>>);
+pub(super) struct PlaceBytes(Paged<Line>);
+
+impl Default for PlaceBytes {
+    fn default() -> Self {
+        Self(Paged::filled_with(ZEROS))
+    }
+}
 
 impl PlaceBytes {
     pub(super) fn line(&self, place: u64) -> &Line {
-        self.0.get(&place).map_or(&ZEROS, |line| line)
+        self.0.get(place)
     }
 
     /// Sectors of a place get the bytes that they have in `data`.
     pub(super) fn write(&mut self, place: u64, sectors: SectorMask, data: &Line) {
-        copy_sectors(data, sectors, self.0.entry(place).or_insert_with(|| Box::new(ZEROS)));
+        copy_sectors(data, sectors, self.0.get_mut(place));
     }
 
     /// Copies sectors of a place.

@@ -2,7 +2,7 @@
 
 use crate::block::Block;
 use crate::hash_store::EntryId;
-use crate::paged::Paged;
+use strata_core::Paged;
 
 /// What is known of a place.
 #[derive(Clone, Copy, Default, Debug)]

@@ -5,6 +5,7 @@ mod by_program;
 mod cmd;
 mod paper;
 mod runs;
+mod scale_model;
 
 use crate::error::LabError;
 use crate::monitor::Step;

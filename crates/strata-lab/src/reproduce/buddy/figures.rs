@@ -54,10 +54,9 @@ pub(super) fn inputs(subjects: &[Subject<'_>]) -> Figure {
     let frame = Frame {
         id: "inputs",
         title: "The programs and their data",
-        note:
-            "Bytes allocated, values of bytes over all snapshots, use of the plain machine's memory. Caches are scaled \
-               down with programs that would fit into them."
-                .into(),
+        note: "Bytes allocated, values of bytes over all snapshots, use of the plain machine's memory. The machine is \
+               scaled down with programs that would fit into its caches: SMs, L2, channels and link alike."
+            .into(),
         axis: "share of zero bytes",
         mean: Mean::Arithmetic,
         baseline: None,
@@ -68,7 +67,7 @@ pub(super) fn inputs(subjects: &[Subject<'_>]) -> Figure {
         column("MiB, timed", 1, |s| Some(s.memory.timed_bytes.0 as f64 / f64::from(1 << 20))),
         column("zero bytes", 3, |s| Some(s.memory.zero_share)),
         column("entropy, bits", 2, |s| Some(s.memory.entropy)),
-        column("caches 1/", 0, |s| Some(s.timing.scale as f64)),
+        column("machine 1/", 0, |s| Some(s.timing.scale.into())),
         column("memory bus use", 3, |s| Some(s.timing.point(Scheme::Plain)?.bus_use)),
     ];
     let mut figure = by_program(subjects, frame, &columns);
@@ -132,8 +131,8 @@ pub(super) fn figure_6b(subjects: &[Subject<'_>]) -> Figure {
         id: "figure-6b",
         title: "Hit rate of metadata caches by their total size",
         note:
-            "Caches that watch the run with 64 KiB at 150 GB/s without taking part, and the one that takes part; for \
-               programs with scaled caches, sizes are scaled alike."
+            "Caches that watch the run with 64 KiB at 150 GB/s without taking part, and the one that takes part; on a \
+               smaller machine, sizes are those of the whole one."
                 .into(),
         axis: "hit rate",
         mean: Mean::Arithmetic,

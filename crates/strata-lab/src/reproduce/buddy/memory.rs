@@ -100,7 +100,7 @@ fn remember(program: Program, inputs: Inputs, directory: &Path) -> Result<Memory
     Ok(Memory {
         program,
         bytes: judged.bytes(),
-        timed_bytes: if inputs.timed == inputs.profiled { profiled.bytes() } else { judged.bytes() },
+        timed_bytes: if inputs.timed(program) == inputs.profiled { profiled.bytes() } else { judged.bytes() },
         total: judged.total(),
         entropy: judged.values.entropy(),
         zero_share: judged.values.zero_share(),

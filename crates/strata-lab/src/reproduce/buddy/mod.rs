@@ -82,7 +82,8 @@ fn study(
         figures.push(other_seeds(&memories, inputs, directory, begins)?);
     }
     let introduction = format!(
-        "Snapshots of programs at size {}, targets from size {}, timed at size {} on the machine p100-buddy. Our programs are our own, written after the \
+        "Snapshots of programs at size {}, targets from size {}; timed at size {} (networks at {0}) on the machine p100-buddy, \
+         or on a model of it that is as many times smaller as the program would have to be larger. Our programs are our own, written after the \
          originals' mathematics at a smaller scale, so ratios follow our data; where the paper prints a number it stands \
          beside ours in the list of rows.",
         inputs.judged, inputs.profiled, inputs.timed

@@ -80,11 +80,18 @@ pub(super) struct Inputs {
     pub(super) profiled: &'static str,
     /// The size that they are judged on.
     pub(super) judged: &'static str,
-    /// The size that is timed.
+    /// The size that is timed; networks, which are small, are timed at the size that is judged.
     pub(super) timed: &'static str,
     /// Speeds of the link, GB/s.
     pub(super) links: &'static [u32],
     pub(super) seed: u64,
+}
+
+impl Inputs {
+    /// The size that a program is timed at.
+    pub(super) fn timed(&self, program: Program) -> &'static str {
+        if program.suite == Suite::Dl { self.judged } else { self.timed }
+    }
 }
 
 #[cfg(test)]

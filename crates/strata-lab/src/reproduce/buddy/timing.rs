@@ -8,17 +8,23 @@ use crate::mechanisms::Combination;
 use crate::monitor::Step;
 use crate::parallel;
 use crate::reproduce::runs::Runs;
+use crate::reproduce::scale_model::ScaleModel;
 use crate::request::RunRequest;
 use strata_buddy::SHADOW_KIB;
 use strata_core::Bytes;
 
 /// The machine of Table I.
 const GPU: &str = "p100-buddy";
-/// Its L2, as sets of a slice; and its metadata caches.
-const L2_SETS: u64 = 64;
-const METADATA_KIB: u64 = 64;
-/// A working set is at least eight times what the metadata caches reach: 128 entries of 128 bytes per 64 bytes.
-const LEAST_WORKING_SET: u64 = 8 * (METADATA_KIB << 10) * 2 * 128;
+/// Its metadata caches, together.
+const METADATA_KIB: u32 = 64;
+/// The machine, and a working set of eight times what the metadata caches reach: 128 entries of 128 bytes per 64 bytes.
+const MODEL: ScaleModel = ScaleModel {
+    sms: 56,
+    slices: 32,
+    channels: 32,
+    least_working_set: Bytes(8 * (METADATA_KIB as u64 * 1024) * 2 * 128),
+    most: 16,
+};
 /// The link of the plain machine, GB/s.
 const PLAIN_LINK: u32 = 150;
 
@@ -59,9 +65,9 @@ pub(super) struct Point {
 
 /// One program on all machines.
 pub(super) struct Timing {
-    /// Caches are smaller by this factor, because the program is.
-    pub(super) scale: u64,
-    /// It still is less than eight times what they reach: no part of means.
+    /// The machine is smaller by this factor, because the program is.
+    pub(super) scale: u32,
+    /// It still is less than eight times what caches reach: no part of means.
     pub(super) resident: bool,
     pub(super) points: Vec<(Scheme, Result<Point, String>)>,
 }
@@ -75,12 +81,6 @@ impl Timing {
     pub(super) fn time_ratio(&self, scheme: Scheme) -> Option<f64> {
         Some(self.point(scheme)?.cycles / self.point(Scheme::Plain)?.cycles)
     }
-}
-
-/// By what power of two, at most 16, caches shrink so that a program of so many bytes does not fit into them: a partition's
-/// metadata cache then is one line.
-fn cache_scale(bytes: Bytes) -> u64 {
-    [1, 2, 4, 8].into_iter().find(|scale| bytes.0 * scale >= LEAST_WORKING_SET).unwrap_or(16)
 }
 
 /// Times all programs, each of which was observed before.
@@ -115,8 +115,8 @@ pub(super) fn study(
                 };
                 own.push((scheme, point));
             }
-            let scale = cache_scale(memory.timed_bytes);
-            Ok(Timing { scale, resident: memory.timed_bytes.0 * scale < LEAST_WORKING_SET, points: own })
+            let scale = MODEL.scale(memory.timed_bytes);
+            Ok(Timing { scale, resident: MODEL.is_resident(memory.timed_bytes, scale), points: own })
         })
         .collect()
 }
@@ -137,13 +137,14 @@ impl Scheme {
 }
 
 fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, runs: &Runs) -> Result<Result<Point, String>, LabError> {
-    let scale = cache_scale(memory.timed_bytes);
-    let mut set = vec![format!("l2.sets={}", L2_SETS / scale), format!("host_link.bandwidth={} GB/s", scheme.link())];
+    let scale = MODEL.scale(memory.timed_bytes);
+    let mut set = MODEL.set(scale);
+    set.push(format!("host_link.bandwidth={} GB/s", f64::from(scheme.link()) / f64::from(scale)));
     let with = match scheme {
         Scheme::Plain => "none",
         Scheme::Bandwidth => "bpc",
         Scheme::Buddy(_) | Scheme::HalfMetadata => {
-            let half = u64::from(scheme == Scheme::HalfMetadata);
+            let half = u32::from(scheme == Scheme::HalfMetadata);
             set.push(format!("buddy.targets={}", memory.annotations.display()));
             set.push(format!("buddy.metadata_cache={} KiB", (METADATA_KIB >> half) / scale));
             set.push("buddy.shadow_caches=on".to_owned());
@@ -151,7 +152,7 @@ fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, runs: &Runs) -> Result<
         }
     };
     let request = RunRequest {
-        size: Some(inputs.timed.to_owned()),
+        size: Some(inputs.timed(memory.program).to_owned()),
         seed: Some(inputs.seed),
         gpu: Some(GPU.to_owned()),
         with: Combination::parse(with)?,
@@ -164,8 +165,9 @@ fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, runs: &Runs) -> Result<
     }
     let shadow = |kib: u64| {
         let accesses = result.number("gpu.shadow.accesses").filter(|n| *n > 0.0)?;
-        // What a cache of this size would hit, had it not been scaled with the program.
-        let scaled = SHADOW_KIB.contains(&(kib / scale)).then(|| format!("gpu.shadow.hits_{}k", kib / scale))?;
+        // What a cache of this size would hit in the whole machine.
+        let scaled = kib / u64::from(scale);
+        let scaled = SHADOW_KIB.contains(&scaled).then(|| format!("gpu.shadow.hits_{scaled}k"))?;
         Some(result.count(&scaled) / accesses)
     };
     Ok(Ok(Point {
@@ -185,15 +187,4 @@ fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, runs: &Runs) -> Result<
         shadows: SHADOW_KIB.map(shadow),
         passed: result.passed(),
     }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn caches_shrink_with_the_program() {
-        let mib = |n: u64| cache_scale(Bytes(n << 20));
-        assert_eq!((mib(128), mib(127), mib(40), mib(16), mib(8)), (1, 2, 4, 8, 16));
-    }
 }

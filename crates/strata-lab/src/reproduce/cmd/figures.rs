@@ -68,11 +68,11 @@ fn ratios(id: &'static str, title: &'static str, note: &str, axis: &'static str)
 
 /// What the inputs are.
 pub(super) fn inputs(timings: &[Timing]) -> Figure {
-    let note = "Bytes allocated, by how much caches are smaller for programs that would fit into them, and use of the plain \
-                machine's memory.";
+    let note = "Bytes allocated, by how much the machine is smaller for programs that would fit into its caches (SMs, L2 and \
+                channels alike), and use of the plain machine's memory.";
     let columns = [
         Column::new("MiB", 1, |t: &Timing| Some(t.bytes.0 as f64 / f64::from(1 << 20))),
-        Column::new("caches 1/", 0, |t: &Timing| Some(t.scale as f64)),
+        Column::new("machine 1/", 0, |t: &Timing| Some(t.scale.into())),
         Column::new("memory bus use", 3, |t: &Timing| Some(t.point(Scheme::Baseline)?.bus_use)),
     ];
     let mut figure = by_program(timings, shares("inputs", "The programs", note, "share"), &columns);
@@ -202,7 +202,7 @@ pub(super) fn deduplicated(p: &Point) -> Option<f64> {
 }
 
 pub(super) fn figure_17(timings: &[Timing], sweeps: bool) -> Vec<Figure> {
-    let note = "Writes removed over all writes; KB of the hash stores of all controllers, scaled with the program as other caches.";
+    let note = "Writes removed over all writes; KB of the hash stores of eight controllers.";
     let at = |scheme: Scheme| move |t: &Timing| deduplicated(&t.point(scheme)?);
     let stores = HASH_STORES_KB.iter().filter(|kb| sweeps || **kb == 384);
     let mut columns: Vec<_> = stores.map(|&kb| Column::new(format!("{kb} KB"), 3, at(Scheme::HashStore(kb)))).collect();

@@ -59,8 +59,8 @@ fn study(
     all.extend(figures::beyond(timings, sweeps));
     let introduction = format!(
         "Programs at size {size} on the machine cmd-gddr6. Our programs are our own, written after the originals at a smaller \
-         scale; caches are scaled down with programs that would fit into them, and those that still do are marked and left \
-         out of means. Where the paper prints a number it stands beside ours in the list of rows."
+         scale; the machine is scaled down with programs that would fit into its caches, and those that still do are marked \
+         and left out of means. Where the paper prints a number it stands beside ours in the list of rows."
     );
     let title = "CMD, reproduced".into();
     Ok((Page { title, introduction, summary: None, figures: all }, rows(timings, sweeps)))

@@ -1,5 +1,8 @@
 //! The programs of the paper's Table I, and the machines that it sets side by side.
 
+use crate::reproduce::scale_model::ScaleModel;
+use strata_core::Bytes;
+
 /// One program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Program {
@@ -70,19 +73,26 @@ pub(super) const NAMED: [&str; 8] = ["l2-5mb", "bpc", "bcd", "esd", "dedup", "de
 
 /// The design itself.
 pub(super) const CMD: Scheme = Scheme::Named("cmd");
+/// The scheme whose L2 has 5 MB.
+const LARGE_L2: Scheme = Scheme::Named("l2-5mb");
 
-/// What the design has at each controller, KiB; CMD, section IV-E.
-const HASH_STORE_KIB: u64 = 48;
-const MAP_KIB: u64 = 48;
-const TYPE_KIB: u64 = 5;
-const MASK_KIB: u64 = 10;
-/// Sets of an L2 slice: 4 MB in all.
-const L2_SETS: u64 = 128;
-const CONTROLLERS: u64 = 8;
+/// What the design has at each of eight controllers, KiB; CMD, section IV-E.
+const MAP_KIB: u32 = 48;
+const TYPE_KIB: u32 = 5;
+const MASK_KIB: u32 = 10;
+const CONTROLLERS: u32 = 8;
+/// 4 MB in 16 ways are 5 MB in 20.
+const LARGE_L2_WAYS: u32 = 20;
 
-/// A working set is at least eight times what the metadata caches and L2 reach; the farthest are masks and types, with four
-/// blocks of 128 bytes to a byte of types.
-pub(super) const LEAST_WORKING_SET: u64 = 8 * CONTROLLERS * (TYPE_KIB << 10) * 4 * 128;
+/// The machine, and a working set of eight times what L2 and the metadata caches reach; the farthest are masks and types, with
+/// four blocks of 128 bytes to a byte of types.
+pub(super) const MODEL: ScaleModel = ScaleModel {
+    sms: 80,
+    slices: 16,
+    channels: CONTROLLERS,
+    least_working_set: Bytes(8 * CONTROLLERS as u64 * (TYPE_KIB as u64 * 1024) * 4 * 128),
+    most: 8,
+};
 
 impl Scheme {
     /// All of them; `sweeps` adds those of the sensitivity studies.
@@ -119,47 +129,53 @@ impl Scheme {
         }
     }
 
-    /// As `--with` names it.
-    pub(super) const fn with(self) -> &'static str {
+    /// As `--with` names it. `l2-5mb` is a plain machine with more ways: a model of a machine has no 5 MB.
+    pub(super) fn with(self) -> &'static str {
         match self {
-            Self::Baseline => "none",
+            Self::Baseline | LARGE_L2 => "none",
             Self::Named(name) => name,
             Self::NoHashLatency | Self::Crc => "dedup",
             _ => "cmd",
         }
     }
 
-    /// Its settings, on a machine whose caches are smaller by `scale`.
-    pub(super) fn set(self, scale: u64) -> Vec<String> {
-        let mut set = vec![format!("l2.sets={}", L2_SETS / scale)];
-        let eighths = if let Self::Metadata(eighths) = self { u64::from(eighths) } else { 8 };
-        let store =
-            if let Self::HashStore(kb) = self { (u64::from(kb) << 10) / CONTROLLERS } else { HASH_STORE_KIB << 10 };
-        let cache = |kib: u64| (kib << 10) * eighths / 8 / scale;
-        for scheme in self.with().split('+') {
-            let mut add = |key: &str, value: u64| set.push(format!("{scheme}.{key}={value}"));
-            match scheme {
-                "bcd" | "esd" | "dedup" | "dedup-car" | "cmd" => {
-                    add("hash_store", store / scale);
-                    add("map_cache", cache(MAP_KIB));
-                    add("type_cache", cache(TYPE_KIB));
-                    if scheme != "bcd" {
-                        add("mask_cache", cache(MASK_KIB));
-                    }
-                }
-                "bpc" => set.push("bpc.metadata=cached".into()),
-                _ => {}
-            }
-        }
+    /// Its settings.
+    pub(super) fn set(self) -> Vec<String> {
         match self {
-            CMD => set.push("cmd.study=on".into()),
-            Self::NoHashLatency => set.push("dedup.hash=ideal".into()),
-            Self::Crc => set.push("dedup.hash=crc".into()),
-            Self::Exact => set.push("cmd.store=exact".into()),
-            Self::Fifo(depth) => set.push(format!("cmd.fifo_depth={depth}")),
-            Self::HashInterval(cycles) => set.push(format!("cmd.hash_interval={cycles}")),
-            _ => {}
+            LARGE_L2 => vec![format!("l2.ways={LARGE_L2_WAYS}")],
+            Self::Named("bpc" | "cmd+bpc") => vec!["bpc.metadata=cached".into()],
+            Self::Baseline | Self::Named(_) if self != CMD => Vec::new(),
+            Self::NoHashLatency => vec!["dedup.hash=ideal".into()],
+            Self::Crc => vec!["dedup.hash=crc".into()],
+            Self::Exact => vec!["cmd.store=exact".into()],
+            Self::HashStore(kb) => vec![format!("cmd.hash_store={}", kb * 1024 / CONTROLLERS)],
+            Self::Metadata(eighths) => [("map", MAP_KIB), ("type", TYPE_KIB), ("mask", MASK_KIB)]
+                .map(|(cache, kib)| format!("cmd.{cache}_cache={}", kib * 1024 * eighths / 8))
+                .into(),
+            Self::Fifo(depth) => vec![format!("cmd.fifo_depth={depth}")],
+            Self::HashInterval(cycles) => vec![format!("cmd.hash_interval={cycles}")],
+            _ => vec!["cmd.study=on".into()],
         }
-        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_is_built_in_and_belongs_to_the_paper() {
+        for program in PROGRAMS {
+            let workload = strata_workloads::find(program.name).expect("built in");
+            assert!(workload.info().papers.contains(&"cmd"), "{}", program.name);
+        }
+    }
+
+    #[test]
+    fn a_sweep_leaves_the_design_itself_out() {
+        let all = Scheme::all(true);
+        assert_eq!(all.iter().filter(|scheme| scheme.with() == "cmd").count(), 16);
+        assert_eq!(Scheme::Metadata(4).set(), ["cmd.map_cache=24576", "cmd.type_cache=2560", "cmd.mask_cache=5120"]);
+        assert_eq!((LARGE_L2.with(), LARGE_L2.set()), ("none", vec!["l2.ways=20".to_owned()]));
     }
 }

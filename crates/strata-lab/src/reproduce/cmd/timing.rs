@@ -1,6 +1,6 @@
 //! Every program on every machine.
 
-use super::suite::{CMD, LEAST_WORKING_SET, Program, Scheme};
+use super::suite::{CMD, MODEL, Program, Scheme};
 use crate::error::LabError;
 use crate::mechanisms::Combination;
 use crate::monitor::Step;
@@ -104,8 +104,8 @@ impl Point {
 pub(super) struct Timing {
     pub(super) program: Program,
     pub(super) bytes: Bytes,
-    /// Caches are smaller by this factor, because the program is.
-    pub(super) scale: u64,
+    /// The machine is smaller by this factor, because the program is.
+    pub(super) scale: u32,
     pub(super) points: Vec<(Scheme, Result<Point, String>)>,
 }
 
@@ -128,13 +128,8 @@ impl Timing {
 
     /// The program fits into the caches even so: no part of means.
     pub(super) fn is_resident(&self) -> bool {
-        self.bytes.0 * self.scale < LEAST_WORKING_SET
+        MODEL.is_resident(self.bytes, self.scale)
     }
-}
-
-/// By what power of two, at most 16, caches shrink so that a program of so many bytes does not fit into them.
-fn cache_scale(bytes: Bytes) -> u64 {
-    [1, 2, 4, 8].into_iter().find(|scale| bytes.0 * scale >= LEAST_WORKING_SET).unwrap_or(16)
 }
 
 /// Runs all programs at a size on all machines; each is run without time first, to know its size.
@@ -165,7 +160,7 @@ pub(super) fn study(
         let result = runs.measure(RunRequest {
             gpu: Some(GPU.to_owned()),
             with: Combination::parse(scheme.with())?,
-            set: scheme.set(cache_scale(*bytes)),
+            set: [MODEL.set(MODEL.scale(*bytes)), scheme.set()].concat(),
             ..request(program)
         })?;
         Ok(match result.error() {
@@ -178,25 +173,7 @@ pub(super) fn study(
     Ok(by_program
         .map(|((&program, bytes), points)| {
             let points = schemes.iter().copied().zip(points.iter().cloned()).collect();
-            Timing { program, bytes, scale: cache_scale(bytes), points }
+            Timing { program, bytes, scale: MODEL.scale(bytes), points }
         })
         .collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::suite::PROGRAMS;
-    use super::*;
-
-    #[test]
-    fn caches_shrink_with_the_program() {
-        let mib = |n: u64| cache_scale(Bytes(n << 20));
-        assert_eq!((mib(160), mib(80), mib(79), mib(20), mib(10)), (1, 2, 4, 8, 16));
-    }
-
-    #[test]
-    fn programs_are_there() {
-        let missing: Vec<_> = PROGRAMS.iter().filter(|p| strata_workloads::find(p.name).is_err()).collect();
-        assert!(missing.is_empty(), "{missing:?}");
-    }
 }
