@@ -122,7 +122,9 @@ impl Rig {
         let (gpu, written) = (machine.config().clone(), WrittenSectors::default());
         machine.set_memory_side(|_| {
             let mut side = DedupSide::new(&settings, &gpu, written.clone());
-            mutation.into_iter().for_each(|mutation| side.mutate(mutation));
+            if let Some(mutation) = mutation {
+                side.mutate(mutation);
+            }
             vec![Box::new(side)]
         });
         machine.set_victims(|_| victim(&settings, written.clone()));

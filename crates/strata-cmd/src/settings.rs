@@ -1,9 +1,13 @@
 //! The settings of `cmd`, `dedup-car`, `dedup`, `esd` and `bcd`.
 
 use crate::Fingerprint;
+use crate::dedup::Rules;
 use crate::hash_store::entries_in;
 use strata_core::Bytes;
 use strata_core::settings::{Allowed, Setting, Settings as Values};
+
+/// First line of the spill area: behind every line that a program can have.
+const SPILL: u64 = 1 << 44;
 
 const CACHE: Allowed = Allowed::Size(128, 64 << 20);
 
@@ -235,22 +239,14 @@ pub struct FifoSettings {
 /// What a deduplicating memory side needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// Blocks of one word are kept in the map.
-    pub intra: bool,
-    /// What is compared.
-    pub fingerprint: Fingerprint,
-    /// The reference of a match is read.
-    pub verify: bool,
+    /// How duplicates are found.
+    pub rules: Rules,
     /// Core cycles of a fingerprint.
     pub hash_cycles: u32,
     /// Core cycles until the next one.
     pub hash_interval: u32,
     /// Bytes of the hash store.
     pub hash_store: Bytes,
-    /// Entries of the hash store.
-    pub entries: u32,
-    /// Largest count.
-    pub max_count: u32,
     /// Metadata caches.
     pub caches: Caches,
     /// Sectors written in part are read first.
@@ -278,14 +274,17 @@ impl Settings {
         let hash_store = values.size("hash_store");
         let exact = !esd && values.text("store") == "exact";
         Self {
-            intra: !esd,
-            fingerprint,
-            verify,
+            rules: Rules {
+                intra: !esd,
+                fingerprint,
+                verify,
+                entries: if exact { u32::MAX } else { entries_in(hash_store.0, fingerprint.bytes()) },
+                max_count: values.whole("max_count") as u32,
+                spill: SPILL,
+            },
             hash_cycles,
             hash_interval: if esd { 1 } else { values.whole("hash_interval") as u32 },
             hash_store,
-            entries: if exact { u32::MAX } else { entries_in(hash_store.0, fingerprint.bytes()) },
-            max_count: values.whole("max_count") as u32,
             caches: Caches::of(values, true),
             merges_partial: values.text("partial_sectors") == "merge",
             study: values.text("study") == "on",
@@ -309,14 +308,14 @@ mod tests {
     #[test]
     fn schemes_are_what_the_paper_compares() {
         let cmd = settings(Scheme::Cmd, "cmd", CMD, &[]);
-        assert_eq!((cmd.entries, cmd.hash_cycles, cmd.fifo.map(|f| f.depth)), (2234, 228, Some(16)));
+        assert_eq!((cmd.rules.entries, cmd.hash_cycles, cmd.fifo.map(|f| f.depth)), (2234, 228, Some(16)));
         let dedup = settings(Scheme::Dedup, "dedup", DEDUP, &["dedup.hash=crc"]);
-        assert_eq!((dedup.verify, dedup.hash_cycles, dedup.probe_cycles, dedup.fifo), (true, 40, None, None));
+        assert_eq!((dedup.rules.verify, dedup.hash_cycles, dedup.probe_cycles, dedup.fifo), (true, 40, None, None));
         // 4 B, 4 B and 2 B.
-        assert_eq!(dedup.entries, 4915);
+        assert_eq!(dedup.rules.entries, 4915);
         let esd = settings(Scheme::Esd, "esd", ESD, &[]);
-        assert_eq!((esd.verify, esd.intra, esd.hash_cycles, esd.entries), (true, false, 0, 3510));
+        assert_eq!((esd.rules.verify, esd.rules.intra, esd.hash_cycles, esd.rules.entries), (true, false, 0, 3510));
         let exact = settings(Scheme::DedupCar, "dedup-car", DEDUP_CAR, &["dedup-car.store=exact"]);
-        assert_eq!((exact.entries, exact.probe_cycles), (u32::MAX, Some(20)));
+        assert_eq!((exact.rules.entries, exact.probe_cycles), (u32::MAX, Some(20)));
     }
 }

@@ -8,7 +8,7 @@
 //! Each table is looked up once per request: an entry that is to change is looked up for writing.
 
 use crate::block::{Block, KIND_BITS, Kind, MAP_BITS, MASK_BITS};
-use crate::dedup::{At, Dedup, Outcome, Rules};
+use crate::dedup::{At, Dedup, Outcome};
 use crate::requests::{ReadCounts, Requests, WrittenSectors};
 use crate::settings::{Caches, Settings};
 use crate::study::Study;
@@ -16,8 +16,8 @@ use strata_core::{Bytes, LINE_BYTES};
 use strata_sim::cache::SectorMask;
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::{
-    Below, Counted, Dir, Line, LineKind, LineRequest, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan, SideCount,
-    StepSet, TableId, TableSpec, TrafficId, UnitId, Wanted,
+    Below, Counted, Dir, Line, LineRequest, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan, SideCount, StepSet,
+    TableId, TableSpec, TrafficId, UnitId, Wanted,
 };
 use strata_sim::time::Cycles;
 
@@ -29,9 +29,6 @@ const CACHE_FJ: u64 = 2_000;
 /// Energy of an MD5 of 128 bytes. Choice: of 16,259 gates (CMD, section IV-E) a tenth switches in each of 228 cycles, for a
 /// femtojoule each.
 const MD5_FJ: u64 = 16_259 * 228 / 10;
-
-/// First line of the spill area: behind every line that a program can have.
-const SPILL: u64 = 1 << 44;
 
 /// The deduplicated memory of one partition.
 pub struct DedupSide {
@@ -101,14 +98,6 @@ fn cache_fj(cache: Bytes) -> u64 {
 impl DedupSide {
     /// Of one partition of a GPU; `written` is shared by all partitions and the FIFOs.
     pub fn new(settings: &Settings, gpu: &GpuConfig, written: WrittenSectors) -> Self {
-        let rules = Rules {
-            intra: settings.intra,
-            fingerprint: settings.fingerprint,
-            verify: settings.verify,
-            entries: settings.entries,
-            max_count: settings.max_count,
-            spill: SPILL,
-        };
         let caches = &settings.caches;
         let timing = Timing {
             hash: l2_cycles(gpu, settings.hash_cycles),
@@ -122,7 +111,7 @@ impl DedupSide {
         };
         Self {
             settings: *settings,
-            memory: Dedup::new(rules),
+            memory: Dedup::new(settings.rules),
             timing,
             parts: None,
             requests: Requests::default(),
@@ -136,30 +125,6 @@ impl DedupSide {
     #[cfg(test)]
     pub(crate) fn mutate(&mut self, mutation: crate::dedup::Mutation) {
         self.memory.mutate(mutation);
-    }
-
-    /// Plans the way of sectors from or to a place, through what is below. The steps come after those given, `why` replaces
-    /// the reason of those that move data.
-    fn through(&self, below: &mut Below<'_>, access: &Access<'_>, after: StepSet, plan: &mut Plan) -> StepSet {
-        let At { place, sectors } = access.at;
-        let first = plan.steps.len();
-        let request = LineRequest { line: LocalLine(place), sectors, data: access.data, ..*access.request };
-        if access.request.kind == LineKind::WriteBack && access.dir == Dir::Write {
-            below.write(&LineRequest { resident: access.in_hand, ..request }, plan);
-        } else {
-            below.read(&request, plan);
-        }
-        let mut added = StepSet::NONE;
-        for (k, step) in plan.steps.iter_mut().enumerate().skip(first) {
-            step.after = step.after.and(after);
-            if let Move::Dram { why, .. } = &mut step.what
-                && *why == TrafficId::DATA
-            {
-                *why = access.why;
-            }
-            added = added.and(StepSet::one(k as u8));
-        }
-        added
     }
 
     /// The bytes at a place, as far as somebody needs them.
@@ -190,7 +155,7 @@ impl DedupSide {
             self.requests.data_read.after += u64::from(at.sectors.count());
         }
         let access = Access::read(request, at, TrafficId::DATA, self.data(at.place, request.data));
-        let bring = self.through(below, &access, known, plan);
+        let bring = access.through(below, known, plan);
         if let Some(Move::CopyFromL2 { otherwise, .. }) = copy.map(|k| &mut plan.steps[k].what) {
             *otherwise = bring;
         }
@@ -223,7 +188,7 @@ impl DedupSide {
             if !sectors.is_empty() {
                 let data = self.data(place, request.data);
                 let access = Access::read(request, At { place, sectors }, parts.dedup_read, data);
-                self.through(below, &access, StepSet::NONE, plan);
+                access.through(below, StepSet::NONE, plan);
             }
         };
         let mut merged = partial.and(block.defined).without(block.mask);
@@ -269,6 +234,30 @@ impl<'a> Access<'a> {
     fn read(request: &'a LineRequest<'a>, at: At, why: TrafficId, data: &'a Line) -> Self {
         Self { request, at, dir: Dir::Read, why, data, in_hand: SectorMask::NONE }
     }
+
+    /// Plans the way of sectors from or to a place, through what is below. The steps come after those given, `why` replaces
+    /// the reason of those that move data.
+    fn through(&self, below: &mut Below<'_>, after: StepSet, plan: &mut Plan) -> StepSet {
+        let At { place, sectors } = self.at;
+        let first = plan.steps.len();
+        let request = LineRequest { line: LocalLine(place), sectors, data: self.data, ..*self.request };
+        if self.dir == Dir::Write {
+            below.write(&LineRequest { resident: self.in_hand, ..request }, plan);
+        } else {
+            below.read(&request, plan);
+        }
+        let mut added = StepSet::NONE;
+        for (k, step) in plan.steps.iter_mut().enumerate().skip(first) {
+            step.after = step.after.and(after);
+            if let Move::Dram { why, .. } = &mut step.what
+                && *why == TrafficId::DATA
+            {
+                *why = self.why;
+            }
+            added = added.and(StepSet::one(k as u8));
+        }
+        added
+    }
 }
 
 impl MemorySide for DedupSide {
@@ -303,7 +292,7 @@ impl MemorySide for DedupSide {
         if matches!(found.block.kind, Kind::ReadOnly | Kind::Own) {
             self.requests.data_read.after += masked;
             let data = self.data(line, request.data);
-            self.through(below, &Access::read(request, home(request.sectors), TrafficId::DATA, data), typed, plan);
+            Access::read(request, home(request.sectors), TrafficId::DATA, data).through(below, typed, plan);
             return;
         }
         let mask = plan.add(Move::Table { table: parts.masks, entry: line, dir: Dir::Read }, typed, true);
@@ -324,7 +313,7 @@ impl MemorySide for DedupSide {
         }
         if at_home > 0 {
             let data = self.data(line, request.data);
-            self.through(below, &Access::read(request, home(found.at_home), TrafficId::DATA, data), mask, plan);
+            Access::read(request, home(found.at_home), TrafficId::DATA, data).through(below, mask, plan);
             fill = fill.or(plan.fill.without(found.block.mask));
         }
         plan.fill = fill;
@@ -359,7 +348,7 @@ impl MemorySide for DedupSide {
             let before = held.as_ref().filter(|(place, _)| *place == at.place);
             let data = before.map_or_else(|| self.data(at.place, request.data), |(_, bytes)| bytes);
             let compare = Access::read(request, at, parts.dedup_read, data);
-            ready = self.through(below, &compare, ready, plan);
+            ready = compare.through(below, ready, plan);
         }
         if let Outcome::Stored(at) = written.outcome {
             let elsewhere = at.place != line;
@@ -368,7 +357,7 @@ impl MemorySide for DedupSide {
                 if elsewhere { SectorMask::ALL } else { written.after.mask.or(undefined).or(request.resident) };
             let data = self.data(at.place, request.data);
             let store = Access { request, at, dir: Dir::Write, why: TrafficId::DATA, data, in_hand };
-            self.through(below, &store, ready, plan);
+            store.through(below, ready, plan);
         }
     }
 

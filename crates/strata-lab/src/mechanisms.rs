@@ -231,7 +231,7 @@ impl Combination {
             Some("`l2.ways` is what it changes: leave one of the two out".to_owned())
         } else if held >= LARGE_L2 {
             Some(format!("`{name}` has an L2 of {} already", format_size(Bytes(held))))
-        } else if LARGE_L2 % way != 0 {
+        } else if !LARGE_L2.is_multiple_of(way) {
             Some(format!("{} slices of {} sets make no L2 of 5 MB: set others", l2.slices, l2.sets))
         } else {
             None

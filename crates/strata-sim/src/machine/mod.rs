@@ -17,7 +17,7 @@
 //! | `crossbar.rs` | ports between SMs and slices |
 //! | `l2.rs` | L2 slices |
 //! | `memory.rs` | DRAM channels and the way to them |
-//! | `plan.rs` | plans of memory sides, tables, units |
+//! | `plan/` | plans of memory sides, tables, units, copies from L2 |
 //! | `offload.rs` | the offload mechanism |
 //! | `copies.rs` | copies between host and device |
 //! | `conserve.rs` | checks that nothing was lost |

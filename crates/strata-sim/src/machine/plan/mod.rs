@@ -3,21 +3,23 @@
 //!
 //! A mechanism is asked right after the event that led to its request, when the bytes of the program's memory are at hand.
 
+mod copy;
+
 use super::home::Home;
 use super::l2::Miss;
-use super::sm_memory::Kind;
 use super::tables::{Lookup, Table};
 use super::{Event, Machine, NONE};
 use crate::cache::SectorMask;
 use crate::image::{Image, ZEROS};
 use crate::link::{Direction, Link};
 use crate::seam::{
-    Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts,
-    Plan, Step, StepSet, TrafficId, Wanted,
+    Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, MemorySide, Move, Parts, Plan,
+    Step, TrafficId,
 };
 use crate::side_stats::{SideReading, Traffic};
 use crate::slab::Slab;
 use crate::time::{Cycles, Picos};
+use copy::Source;
 use strata_core::{Bytes, LINE_BYTES, LineAddr, Paged, SECTOR_BYTES};
 
 /// The memory sides of all partitions, and the parts of the machine that they asked for.
@@ -73,22 +75,6 @@ struct Running {
     ended: u16,
     /// What memory held when it was planned; only if data is checked.
     expected: Option<Box<Line>>,
-}
-
-/// What a plan takes from L2, and the steps that bring it otherwise.
-struct Source {
-    line: LocalLine,
-    sectors: SectorMask,
-    otherwise: StepSet,
-}
-
-impl Running {
-    /// The step that these are, if they are one read of DRAM.
-    fn single_read(&self, steps: StepSet) -> Option<usize> {
-        let k = steps.0.trailing_zeros() as usize;
-        let is_read = matches!(self.plan.steps.get(k)?.what, Move::Dram { dir: Dir::Read, .. });
-        (is_read && steps.0.count_ones() == 1).then_some(k)
-    }
 }
 
 /// Steps of a plan, as a power of two: how an event names a step.
@@ -154,22 +140,6 @@ impl MemorySides {
     /// The program has freed the memory of a line.
     pub(super) fn host_freed(&mut self, home: Home) {
         Below(&mut self.partitions[usize::from(home.partition)].chain).host_freed(home.local);
-    }
-
-    /// What memory holds of a line that is asked for.
-    fn expected(&self, asked: &Deferred) -> Option<Box<Line>> {
-        let image = self.partitions[usize::from(asked.home.partition)].image.as_ref()?;
-        Some(Box::new(*image.line(asked.home.local)))
-    }
-
-    /// The sectors of a fill whose bytes the mechanism would get wrong.
-    fn wrong_sectors(&self, asked: &Deferred) -> SectorMask {
-        let Partition { chain, image, .. } = &self.partitions[usize::from(asked.home.partition)];
-        let Some((known, bytes)) = chain.iter().find_map(|side| side.delivers(asked.home.local)) else {
-            return SectorMask::NONE;
-        };
-        let held = image.as_ref().map_or(&ZEROS, |image| image.line(asked.home.local));
-        asked.sectors.and(known).and(differing(held, &bytes))
     }
 
     /// Asks the mechanism; what it answers is in `self.plan`.
@@ -378,41 +348,6 @@ impl Machine {
         }
     }
 
-    /// Takes what it can of a line from L2. If that is all, the step ends when L2 has read it and the steps that would bring
-    /// it are left out; else those go on, which takes longer.
-    fn begin_copy(&mut self, step: u32, home: Home, source: Source, now: u64) {
-        let Source { line, sectors, otherwise } = source;
-        let (named, mut there) = self.clean_in_l2(home, line, sectors);
-        let Some(sides) = &mut self.sides else { return };
-        let running = &mut sides.running[step >> STEP_BITS];
-        let single = running.single_read(otherwise);
-        if there != sectors && single.is_none() {
-            there = SectorMask::NONE;
-        }
-        let Partition { chain, image, .. } = &mut sides.partitions[usize::from(home.partition)];
-        let wanted = Wanted { line: home.local, sectors };
-        let copied = chain.iter_mut().fold(there, |there, side| side.copies(wanted, line, there)).and(there);
-        if copied == sectors {
-            (running.begun, running.ended) = (running.begun | otherwise.0, running.ended | otherwise.0);
-        } else if let Some(Move::Dram { sectors, .. }) = single.map(|k| &mut running.plan.steps[k].what) {
-            *sectors = sectors.without(copied);
-        }
-        if let (Some(checker), Some(image), Some(expected)) = (&mut self.checker, image, &running.expected) {
-            // What is clean in L2 is what memory holds under that name.
-            checker.copied(named, copied.and(differing(image.line(line), expected)));
-        }
-        if !copied.is_empty() {
-            let slice = self.interleave.home(named).slice;
-            self.slices[usize::from(slice)].stats.copied += u64::from(copied.count());
-            let ready = self.occupy(slice, Kind::Read, copied, SectorMask::NONE, now);
-            if copied == sectors {
-                self.queue.push(self.config.clock.l2.edge(Cycles(ready)), Event::new(Event::STEP, step));
-                return;
-            }
-        }
-        self.end_step(step);
-    }
-
     /// A write is posted: its step ends when the channel's queue has it.
     fn step_to_dram(&mut self, step: u32, home: Home, at: LocalAddr, sectors: SectorMask, dir: Dir, now: u64) {
         if dir == Dir::Write {
@@ -446,14 +381,6 @@ impl Machine {
         }
     }
 
-    /// The sectors of a partition's line that L2 has and that memory has, too; and the line.
-    fn clean_in_l2(&self, home: Home, line: LocalLine, wanted: SectorMask) -> (LineAddr, SectorMask) {
-        let lines = self.sides.as_ref().map(|sides| &sides.partitions[usize::from(home.partition)].lines);
-        let Some(line) = lines.and_then(|lines| *lines.get(line.0)) else { return (LineAddr(0), SectorMask::NONE) };
-        let state = self.l2_state(line).1;
-        (line, wanted.and(state.valid).without(state.dirty))
-    }
-
     /// A step has ended.
     pub(super) fn step_ends(&mut self, step: u32, t: Picos) {
         let now = self.config.clock.l2.next(t).0;
@@ -475,10 +402,4 @@ impl Machine {
         }
         self.step_ends(step, t);
     }
-}
-
-/// The sectors in which two lines differ.
-fn differing(a: &Line, b: &Line) -> SectorMask {
-    let sectors = a.chunks_exact(SECTOR_BYTES as usize).zip(b.chunks_exact(SECTOR_BYTES as usize));
-    SectorMask(sectors.enumerate().fold(0, |mask, (k, (a, b))| mask | u8::from(a != b) << k))
 }
