@@ -40,6 +40,7 @@ pub mod engine;
 mod error;
 pub mod explain;
 pub mod fnv;
+mod gmmu_file;
 pub mod gpus;
 pub mod launch_file;
 pub mod mechanisms;
@@ -63,6 +64,7 @@ pub mod stopwatch;
 pub mod table;
 pub mod tensors;
 pub mod trace;
+pub mod unified;
 pub mod validate;
 
 pub use engine::EngineOptions;

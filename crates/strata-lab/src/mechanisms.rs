@@ -2,14 +2,17 @@
 
 use crate::error::LabError;
 use crate::table::{Align, columns};
+use crate::unified::Unified;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
+use std::path::Path;
 use strata_buddy::settings as buddy_settings;
 use strata_buddy::{Annotator, CompressedSide, Purpose, Targets};
 use strata_core::nearest::suggestion;
 use strata_core::settings::{Setting, Settings};
-use strata_core::{Addr, Bytes};
-use strata_host::Allocation;
+use strata_core::{Addr, Bytes, Stats};
+use strata_emu::Capacity;
+use strata_host::{AllocFlags, Allocation};
 use strata_sim::Machine;
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::MemorySide;
@@ -21,17 +24,20 @@ pub enum Mechanism {
     Bpc,
     /// Buddy Compression.
     Buddy,
+    /// Unified memory.
+    Uvm,
 }
 
 impl Mechanism {
     /// All of them, in the order in which L2 meets them.
-    pub const ALL: [Self; 2] = [Self::Bpc, Self::Buddy];
+    pub const ALL: [Self; 3] = [Self::Bpc, Self::Buddy, Self::Uvm];
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bpc => "bpc",
             Self::Buddy => "buddy",
+            Self::Uvm => "uvm",
         }
     }
 
@@ -40,6 +46,7 @@ impl Mechanism {
         match self {
             Self::Bpc => "bit-plane compression between L2 and DRAM: fewer sectors move, capacity stays",
             Self::Buddy => "Buddy Compression: allocations take less device memory, what does not fit is behind a link",
+            Self::Uvm => "unified memory: pages migrate between host and device when they are touched",
         }
     }
 
@@ -48,6 +55,7 @@ impl Mechanism {
         match self {
             Self::Bpc => buddy_settings::BPC,
             Self::Buddy => buddy_settings::BUDDY,
+            Self::Uvm => strata_uvm::SETTINGS,
         }
     }
 
@@ -62,8 +70,10 @@ impl Mechanism {
 }
 
 /// Pairs that do not go together, and why.
-const REFUSED: [(Mechanism, Mechanism, &str); 1] =
-    [(Mechanism::Bpc, Mechanism::Buddy, "both compress what L2 sends to DRAM; `buddy` saves bandwidth, too")];
+const REFUSED: [(Mechanism, Mechanism, &str); 2] = [
+    (Mechanism::Bpc, Mechanism::Buddy, "both compress what L2 sends to DRAM; `buddy` saves bandwidth, too"),
+    (Mechanism::Buddy, Mechanism::Uvm, "`buddy` gives allocations a place for good, and managed pages come and go"),
+];
 
 /// Mechanisms with their settings.
 pub(crate) type Chosen = Vec<(Mechanism, Settings)>;
@@ -227,51 +237,91 @@ pub fn to_json() -> Value {
 }
 
 /// Mechanisms with their settings, ready for a machine.
-#[derive(Default)]
 pub(crate) struct Setup {
     settings: Chosen,
     annotator: Option<Annotator>,
+    unified: Option<Unified>,
     /// Bytes of device memory that are taken; who annotates allocations keeps books of its own.
     used: u64,
     device: u64,
 }
 
 impl Setup {
-    /// For a GPU. `targets` are those of Buddy Compression, if it is there.
-    pub(crate) fn new(settings: Chosen, targets: Option<Targets>, gpu: &GpuConfig) -> Self {
-        let annotator = targets.map(|targets| Annotator::new(targets, gpu.dram.size));
-        Self { settings, annotator, used: 0, device: gpu.dram.size.0 }
+    /// No mechanism at all.
+    pub(crate) fn plain(gpu: &GpuConfig) -> Self {
+        Self { settings: Vec::new(), annotator: None, unified: None, used: 0, device: gpu.dram.size.0 }
     }
 
-    /// What looks like a mistake once the program has ended.
-    pub(crate) fn afterthoughts(&self) -> impl Fn() -> Vec<String> + use<> {
+    /// For a GPU. `targets` are those of Buddy Compression, if it is there.
+    pub(crate) fn new(settings: Chosen, targets: Option<Targets>, gpu: &GpuConfig) -> Result<Self, LabError> {
+        let annotator = targets.map(|targets| Annotator::new(targets, gpu.dram.size));
+        let own = settings.iter().find(|(mechanism, _)| *mechanism == Mechanism::Uvm);
+        let unified = own.map(|(_, settings)| Unified::new(settings, gpu)).transpose()?;
+        Ok(Self { settings, annotator, unified, ..Self::plain(gpu) })
+    }
+
+    /// Changes what a mechanism needs otherwise in the machine.
+    pub(crate) fn adapt(&self, gpu: &mut GpuConfig) {
+        if let Some(unified) = &self.unified {
+            unified.adapt(gpu);
+        }
+    }
+
+    /// True if an allocation is managed memory: all are with unified memory, unless the program says otherwise.
+    pub(crate) fn manages(&self, flags: AllocFlags) -> bool {
+        flags.managed || self.unified.is_some() && !flags.on_device
+    }
+
+    /// An error if data cannot be checked because a mechanism models something that could not be.
+    pub(crate) fn refuse_unchecked(&self) -> Result<(), LabError> {
+        self.unified.as_ref().map_or(Ok(()), Unified::refuse_unchecked)
+    }
+
+    /// Adds the rates of mechanisms to the tree of a launch.
+    pub(crate) fn add_rates(&self, prefix: &str, stats: &mut Stats) {
+        if self.unified.is_some() {
+            strata_uvm::stats::add_rates(prefix, stats);
+        }
+    }
+
+    /// To be called with the result's folder once the program has ended: saves what mechanisms saw, and tells what looks
+    /// like a mistake.
+    pub(crate) fn afterthoughts(&self) -> impl Fn(&Path) -> Result<Vec<String>, LabError> + use<> {
         let allocations = self.annotator.as_ref().map(Annotator::allocations);
-        move || {
+        let unified = self.unified.clone();
+        move |folder| {
+            if let Some(unified) = &unified {
+                unified.save(folder)?;
+            }
             let unmet = allocations.iter().flat_map(strata_buddy::Allocations::unmet);
-            unmet
+            Ok(unmet
                 .map(|name| format!("the annotation file has a target for `{name}`, which the program never allocated"))
-                .collect()
+                .collect())
         }
     }
 
     /// Puts the mechanisms into a machine.
     pub(crate) fn install(&self, machine: &mut Machine) {
-        if self.settings.is_empty() {
+        if let Some(unified) = &self.unified {
+            unified.install(machine);
+        }
+        if self.settings.iter().all(|(mechanism, _)| *mechanism == Mechanism::Uvm) {
             return;
         }
         let gpu = machine.config().clone();
-        machine.set_memory_side(|_| self.settings.iter().map(|(m, s)| self.side(*m, s, &gpu)).collect());
+        machine.set_memory_side(|_| self.settings.iter().filter_map(|(m, s)| self.side(*m, s, &gpu)).collect());
     }
 
-    fn side(&self, mechanism: Mechanism, settings: &Settings, gpu: &GpuConfig) -> Box<dyn MemorySide> {
+    fn side(&self, mechanism: Mechanism, settings: &Settings, gpu: &GpuConfig) -> Option<Box<dyn MemorySide>> {
         let side = match mechanism {
+            Mechanism::Uvm => return None,
             Mechanism::Bpc => CompressedSide::new(Purpose::Bandwidth, &buddy_settings::Settings::of_bpc(settings), gpu),
             Mechanism::Buddy => {
                 let allocations = self.annotator.as_ref().map(Annotator::allocations).unwrap_or_default();
                 CompressedSide::new(Purpose::Capacity(allocations), &buddy_settings::Settings::of_buddy(settings), gpu)
             }
         };
-        Box::new(side)
+        Some(Box::new(side))
     }
 
     /// The program makes an allocation; the text says why it cannot.
@@ -279,6 +329,9 @@ impl Setup {
         let Allocation { name, start, size, flags, .. } = allocation;
         if let Some(annotator) = &mut self.annotator {
             return annotator.allocated(name, *start, *size, flags.managed).map_err(|refused| refused.to_string());
+        }
+        if self.unified.is_some() && flags.managed {
+            return Ok(());
         }
         if self.used + size.0 > self.device {
             let of = strata_core::config::format_size(Bytes(self.device));
@@ -294,8 +347,10 @@ impl Setup {
 
     /// The program frees memory.
     pub(crate) fn freed(&mut self, start: Addr, size: Bytes) {
+        let managed = Capacity::default().managed_range().contains(&start);
         match &mut self.annotator {
             Some(annotator) => annotator.freed(start),
+            None if self.unified.is_some() && managed => {}
             None => self.used -= size.0,
         }
     }

@@ -46,3 +46,4 @@ pub use prefetch::Predictor;
 pub use record::GmmuRequest;
 pub use settings::{Config, Model, SETTINGS};
 pub use space::{Allocation, Space};
+pub use stats::Counts;

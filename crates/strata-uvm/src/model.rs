@@ -216,15 +216,24 @@ impl Paging for Uvm {
     }
 
     fn touched(&mut self, page: PageId, access: &AccessInfo, _: Picos) {
-        self.access_here(self.space.geometry.page(page), access.write);
+        let page = self.space.geometry.page(page);
+        if self.space.is_managed(page) {
+            self.access_here(page, access.write);
+        }
     }
 
     fn sent(&mut self, page: PageId) {
-        self.space.take(self.space.geometry.page(page));
+        let page = self.space.geometry.page(page);
+        if self.space.is_managed(page) {
+            self.space.take(page);
+        }
     }
 
     fn released(&mut self, page: PageId, now: Picos, out: &mut Actions) {
         let page = self.space.geometry.page(page);
+        if !self.space.is_managed(page) {
+            return;
+        }
         self.space.release(page);
         if self.channels.starved {
             self.channels.starved = false;

@@ -233,6 +233,10 @@ impl Uvm {
             self.channels.leaving -= u64::from(pages.end - pages.start);
             let (rescued, gone): (Vec<u32>, Vec<u32>) =
                 pages.partition(|&page| self.space.flags(Page(page)).has(Flags::RESCUED));
+            if !rescued.is_empty() {
+                // Something else must go in their place.
+                self.wake_at(self.cycle(now), Wake::Evict, out);
+            }
             for page in rescued {
                 self.counts.rescued += 1;
                 self.space.unmark_leaving(Page(page));
