@@ -114,7 +114,8 @@ fn unified_memory_is_saved_for_learning_and_plotting() {
     let read = |name: &str| std::fs::read(result.host.directory.join(name)).expect("saved");
     assert_eq!(&read("gmmu.parquet")[..4], b"PAR1");
     let seen: serde_json::Value = serde_json::from_slice(&read("uvm.json")).expect("JSON");
-    let bytes: u64 = seen["pcie"]["bytes_in"].as_array().expect("a list").iter().filter_map(|b| b.as_u64()).sum();
+    let bytes: u64 =
+        seen["pcie"]["bytes_in"].as_array().expect("a list").iter().filter_map(serde_json::Value::as_u64).sum();
     let counted = result.stats().number("gpu.uvm.pcie.in_bytes").expect("counted");
     assert_eq!(bytes as f64, counted);
     assert_eq!(seen["allocations"].as_array().map(Vec::len), Some(5));

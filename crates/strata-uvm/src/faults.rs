@@ -19,7 +19,7 @@ impl Uvm {
     /// Nobody has asked for this page before.
     pub(crate) fn far_fault(&mut self, page: Page, now: Picos, out: &mut Actions) {
         if self.is_driver() {
-            self.into_buffer(page, now, out);
+            self.buffer_fault(page, now, out);
             return;
         }
         self.count_faults(1);

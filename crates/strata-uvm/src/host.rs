@@ -21,8 +21,9 @@ impl Uvm {
             HostCall::Reads { start, size } => self.host_accesses(*start, *size, false, now, out),
             HostCall::Prefetches { start, size, to_device: true } => self.user_prefetch(*start, *size, now, out),
             HostCall::Prefetches { start, size, to_device: false } => {
-                let pages = self.pages_in(*start, *size).filter(|&page| self.space.may_leave(Page(page))).collect();
-                self.take_back(pages, now, out);
+                let pages = self.pages_in(*start, *size);
+                let pages: Vec<u32> = pages.filter(|&page| self.space.may_leave(Page(page))).collect();
+                self.take_back(&pages, now, out);
             }
             HostCall::Advises { start, advice, .. } if self.managed.contains(start) => {
                 self.space.advise(*start, *advice);
@@ -92,7 +93,7 @@ impl Uvm {
             }
             return;
         }
-        let read_mostly = self.space.allocation(Page(pages.start)).read_mostly;
+        let read_mostly = self.space.allocation(Page(pages.start)).advised.read_mostly;
         let (mut taken, mut dropped) = (Vec::new(), Vec::new());
         for page in pages {
             let flags = self.space.flags(Page(page));
@@ -115,11 +116,11 @@ impl Uvm {
         for run in runs(&dropped) {
             out.push(Action::Leave { pages: self.space.geometry.range(&run), copied: false });
         }
-        self.take_back(taken, now, out);
+        self.take_back(&taken, now, out);
     }
 
     /// Pages go back to the host, tree by tree.
-    fn take_back(&mut self, pages: Vec<u32>, now: Picos, out: &mut Actions) {
+    fn take_back(&mut self, pages: &[u32], now: Picos, out: &mut Actions) {
         let tree = |page: u32| self.space.geometry.tree(Page(page));
         let chunks: Vec<_> = pages.chunk_by(|a, b| tree(*a) == tree(*b)).flat_map(runs).collect();
         for run in chunks {

@@ -25,7 +25,7 @@ pub(crate) struct Service {
 
 impl Uvm {
     /// A fault reaches the buffer.
-    pub(crate) fn into_buffer(&mut self, page: Page, now: Picos, out: &mut Actions) {
+    pub(crate) fn buffer_fault(&mut self, page: Page, now: Picos, out: &mut Actions) {
         self.space.flags_mut(page).set(Flags::ASKED);
         self.service.buffer.push_back(page);
         if !self.service.busy {
@@ -79,7 +79,7 @@ impl Uvm {
                 out.push(Action::Retry(Self::fault_of(page)));
             }
         }
-        self.make_room(now, out);
+        self.make_room_later(now, out);
     }
 
     /// Host and device take a page from each other: its accesses wait a little.

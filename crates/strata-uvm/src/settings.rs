@@ -251,6 +251,7 @@ pub enum Delay {
 /// Values that the machine and the mechanism are made of.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the fields are the settings above")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Config {
     pub model: Model,
     pub page_size: Bytes,

@@ -89,11 +89,17 @@ pub struct Allocation {
     pub size: Bytes,
     /// Its pages, the rounding included.
     pub pages: Range<u32>,
+    pub(crate) advised: Advised,
+    pub(crate) pinned: bool,
+    live: bool,
+}
+
+/// What the program said of an allocation.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Advised {
     pub(crate) read_mostly: bool,
     pub(crate) prefers_host: bool,
     pub(crate) accessed_by_device: bool,
-    pub(crate) pinned: bool,
-    pub(crate) live: bool,
 }
 
 /// Managed memory.
@@ -159,9 +165,7 @@ impl Space {
             start,
             size,
             pages,
-            read_mostly: false,
-            prefers_host: false,
-            accessed_by_device: false,
+            advised: Advised::default(),
             pinned: false,
             live: true,
         });
@@ -180,10 +184,10 @@ impl Space {
         let page = self.geometry.page_at(start).0;
         let Some(a) = self.allocations.iter_mut().find(|a| a.live && a.pages.contains(&page)) else { return };
         match advice {
-            Advice::ReadMostly(is) => a.read_mostly = is,
-            Advice::PreferHost => a.prefers_host = true,
-            Advice::PreferDevice | Advice::NoPreference => a.prefers_host = false,
-            Advice::AccessedByDevice(is) => a.accessed_by_device = is,
+            Advice::ReadMostly(is) => a.advised.read_mostly = is,
+            Advice::PreferHost => a.advised.prefers_host = true,
+            Advice::PreferDevice | Advice::NoPreference => a.advised.prefers_host = false,
+            Advice::AccessedByDevice(is) => a.advised.accessed_by_device = is,
             Advice::PinToHost => a.pinned = true,
         }
     }

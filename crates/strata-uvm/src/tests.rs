@@ -3,7 +3,7 @@
 mod script;
 
 use crate::random::Random;
-use crate::{Config, Counts, Handle, Machine as Gpu, SETTINGS, Uvm};
+use crate::{Config, Counts, GmmuRequest, Handle, Machine as Gpu, Predictor, SETTINGS, Uvm};
 use script::{Do, Script};
 use strata_core::settings::Settings;
 use strata_core::{Addr, Advice, Bytes};
@@ -75,11 +75,16 @@ impl Paging for Forgetful {
 impl Bench {
     /// `forget`: the how-manieth copy to the host is left out; 0 for none.
     fn new(set: &[&str], forget: u32) -> Self {
-        let gpu = load("gtx1080ti", &["sm.count=4", "launch.before=100"]).expect("a preset").config;
+        Self::with_predictor(set, forget, None)
+    }
+
+    fn with_predictor(set: &[&str], forget: u32, predictor: Option<Box<dyn Predictor>>) -> Self {
+        let mut gpu = load("gtx1080ti", &["sm.count=4", "launch.before=100"]).expect("a preset").config;
         let config = Config::new(&Settings::read("uvm", SETTINGS, set).expect("good")).expect("good");
+        gpu.tlb.page = config.page_size;
         let of = Gpu { core_khz: gpu.clock.core.khz(), sms_per_tpc: 1, memory: gpu.dram.size };
         let managed = Addr(BASE)..Addr(2 * BASE);
-        let uvm = Handle::new(Uvm::new(config, of, managed.clone(), None).expect("no predictor is needed"));
+        let uvm = Handle::new(Uvm::new(config, of, managed.clone(), predictor).expect("a predictor if one is needed"));
         let mut machine = Machine::new(gpu).expect("a machine");
         machine.check_data();
         machine.set_paging(Box::new(Forgetful(uvm.clone(), forget)), managed);
@@ -288,4 +293,29 @@ fn reads_are_remote_until_a_block_is_hot() {
     // What UVMSmart takes for a local page afterwards holds nothing, which the checker rightly finds.
     assert!(matches!(run, Err(MachineError::Data(_))), "{run:?}");
     assert!(bench.counts().remote >= 1 && bench.counts().faults == 0);
+}
+
+/// Always knows that the page one megabyte further is next.
+struct OneMegabyteOn(u64);
+
+impl Predictor for OneMegabyteOn {
+    fn observe(&mut self, request: &GmmuRequest) {
+        self.0 = request.page + MB;
+    }
+
+    fn predict(&mut self, addresses: &mut Vec<Addr>) {
+        addresses.push(Addr(self.0));
+    }
+}
+
+#[test]
+fn what_a_predictor_names_comes_after_its_latency() {
+    let set = ["uvm.prefetcher=learned", "uvm.prediction_latency=5000"];
+    let mut bench = Bench::with_predictor(&set, 0, Some(Box::new(OneMegabyteOn(0))));
+    bench.allocate(0, 2 * MB);
+    bench.run(&[&touches(0)]).expect("it runs");
+    let c = bench.counts();
+    assert_eq!((c.faults, c.migrated, c.prefetched), (1, 17, 16));
+    bench.run(&[&[Do::Load(BASE + MB)]]).expect("it runs");
+    assert_eq!((bench.counts().faults, bench.counts().prefetched_used), (1, 1));
 }

@@ -143,7 +143,7 @@ impl Uvm {
         if self.is_driver() && self.channels.no_reads() {
             self.replay(now, out);
         }
-        self.make_room(now, out);
+        self.make_room_later(now, out);
     }
 
     fn pages_come(&mut self, pages: &Range<u32>, out: &mut Actions) {
@@ -167,15 +167,24 @@ impl Uvm {
         }
     }
 
-    /// Chooses what leaves until there is room for all that is to come.
-    pub(crate) fn make_room(&mut self, now: Picos, out: &mut Actions) {
+    /// True if there is less room than all that is to come needs.
+    fn lacks_room(&self) -> bool {
         let capacity = self.capacity();
         let buffer = (self.config.free_buffer * capacity as f64) as u64;
-        loop {
-            let Channels { used, queued, leaving, .. } = self.channels;
-            if capacity + leaving >= buffer + used + queued {
-                break;
-            }
+        let Channels { used, queued, leaving, .. } = self.channels;
+        capacity + leaving < buffer + used + queued
+    }
+
+    /// Makes room when those who waited for the pages that have just come are under way: these pages are in use then.
+    pub(crate) fn make_room_later(&self, now: Picos, out: &mut Actions) {
+        if self.lacks_room() {
+            self.wake_at(self.cycle(now), Wake::Evict, out);
+        }
+    }
+
+    /// Chooses what leaves until there is room for all that is to come.
+    pub(crate) fn make_room(&mut self, now: Picos, out: &mut Actions) {
+        while self.lacks_room() {
             self.memory_is_full();
             let mut among = Candidates {
                 space: &self.space,

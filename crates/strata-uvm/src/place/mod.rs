@@ -35,7 +35,7 @@ impl Uvm {
             return Decision::Remote;
         }
         // `cudaMemAdvise`: at home on the host, or reachable from there, so nothing moves until a counter says so.
-        if allocation.prefers_host || allocation.accessed_by_device {
+        if allocation.advised.prefers_host || allocation.advised.accessed_by_device {
             return self.remote_unless_hot(page);
         }
         match self.thrashing.as_mut().map(|t| t.fault(page, now)) {
