@@ -267,8 +267,9 @@ impl Uvm {
     fn leave(&mut self, pages: &Range<u32>, for_host: bool, cycle: u64, out: &mut Actions) -> u64 {
         let geometry = self.space.geometry;
         let tree = geometry.tree(Page(pages.start));
-        // UVMSmart copies what is clean, too, unless it is told that trees which were only read need not be.
-        let copied = for_host || !self.config.invalidate_clean || self.space.trees[tree.0 as usize].written;
+        // UVMSmart copies what is clean, too, unless it is told that what was only read need not be.
+        let written = || pages.clone().any(|page| self.space.flags(Page(page)).has(Flags::DIRTY));
+        let copied = for_host || !self.config.invalidate_clean || written();
         if !for_host {
             for block in self.space.blocks_of(tree) {
                 self.space.blocks[block as usize].round_trips += 1;
