@@ -35,6 +35,7 @@ pub enum Unit {
     /// Line requests: one for each line that a warp instruction touches.
     Requests,
     Launches,
+    Pages,
     Cycles,
     /// Things that have no unit of their own; the description names them.
     Events,
@@ -55,6 +56,7 @@ impl Unit {
             Self::Sectors => "sectors",
             Self::Requests => "requests",
             Self::Launches => "launches",
+            Self::Pages => "pages",
             Self::Cycles => "cycles",
             Self::Events => "events",
             Self::Fraction => "fraction",

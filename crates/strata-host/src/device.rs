@@ -4,7 +4,7 @@ use crate::engine::{
     AllocFlags, Allocation, CopyReport, Engine, HostError, HostEvent, Launch, LaunchReport, ModuleId, SymbolAddress,
 };
 use std::collections::BTreeMap;
-use strata_core::{Addr, Bytes, Dim3};
+use strata_core::{Addr, Advice, Bytes, Dim3};
 
 /// A kernel argument.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,7 +91,12 @@ impl Device {
 
     /// Allocates managed memory.
     pub fn alloc_managed(&mut self, name: &str, size: Bytes) -> Result<Addr, HostError> {
-        self.alloc_with(name, size, AllocFlags { managed: true })
+        self.alloc_with(name, size, AllocFlags { managed: true, ..AllocFlags::default() })
+    }
+
+    /// Allocates memory that stays on the device, also where everything else is managed.
+    pub fn alloc_on_device(&mut self, name: &str, size: Bytes) -> Result<Addr, HostError> {
+        self.alloc_with(name, size, AllocFlags { on_device: true, ..AllocFlags::default() })
     }
 
     fn alloc_with(&mut self, name: &str, size: Bytes, flags: AllocFlags) -> Result<Addr, HostError> {
@@ -134,6 +139,16 @@ impl Device {
         self.engine.fill(start, size, byte)?;
         self.engine.hear(&HostEvent::Memset { start, size });
         Ok(())
+    }
+
+    /// Asks for managed memory to be on the device, or at the host, and goes on (`cudaMemPrefetchAsync`).
+    pub fn prefetch(&mut self, start: Addr, size: Bytes, to_device: bool) {
+        self.engine.hear(&HostEvent::Prefetch { start, size, to_device });
+    }
+
+    /// Says how managed memory will be used (`cudaMemAdvise`).
+    pub fn advise(&mut self, start: Addr, size: Bytes, advice: Advice) {
+        self.engine.hear(&HostEvent::Advise { start, size, advice });
     }
 
     /// The address of a module-scope variable.

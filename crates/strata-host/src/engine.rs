@@ -1,7 +1,7 @@
 //! What stands behind a device.
 
 use strata_core::stats::Members;
-use strata_core::{Addr, Bytes, Counts, Dim3, Stats};
+use strata_core::{Addr, Advice, Bytes, Counts, Dim3, Stats};
 
 /// An error of a host call or of the device program it started, ready to be shown.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,8 @@ pub struct AllocationId(pub u32);
 pub struct AllocFlags {
     /// Managed (unified) memory: lives in the managed arena, aligned to 2 MB.
     pub managed: bool,
+    /// Device memory even where all other allocations are managed: the program says that it stays there.
+    pub on_device: bool,
 }
 
 /// Memory given to the program.
@@ -130,6 +132,8 @@ pub enum HostEvent {
     CopyIn { start: Addr, size: Bytes },
     CopyOut { start: Addr, size: Bytes },
     Memset { start: Addr, size: Bytes },
+    Prefetch { start: Addr, size: Bytes, to_device: bool },
+    Advise { start: Addr, size: Bytes, advice: Advice },
     LaunchBegin { kernel: String, grid: Dim3, block: Dim3 },
     LaunchEnd { kernel: String },
     Sync,

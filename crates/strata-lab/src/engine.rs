@@ -12,6 +12,7 @@ use strata_host::{
     ModuleId, ParamShape, SymbolAddress,
 };
 use strata_sim::config::GpuConfig;
+use strata_sim::seam::HostCall;
 use strata_sim::{KernelNeeds, Machine, MachineError};
 use strata_workloads::Module;
 
@@ -69,12 +70,14 @@ pub fn functional(options: EngineOptions) -> Result<Box<dyn Engine>, HostError> 
 
 /// The emulator on a machine with time.
 pub fn timed(options: EngineOptions, gpu: GpuConfig) -> Result<Box<dyn Engine>, HostError> {
-    let setup = Setup::new(Vec::new(), None, &gpu);
+    let setup = Setup::plain(&gpu);
     timed_with(options, gpu, setup)
 }
 
 /// The same with mechanisms in the machine.
 pub(crate) fn timed_with(options: EngineOptions, gpu: GpuConfig, setup: Setup) -> Result<Box<dyn Engine>, HostError> {
+    let mut gpu = gpu;
+    setup.adapt(&mut gpu);
     let mut machine = machine(&options, gpu)?;
     setup.install(&mut machine);
     Ok(Box::new(Emulated::new(options, Mode::Timed(Box::new(Timed { machine, setup })))?))
@@ -127,6 +130,13 @@ pub(crate) fn tell(
         HostEvent::Alloc(allocation) => machine.allocated(allocation.start, allocation.size, &allocation.name),
         HostEvent::Memset { start, size } => machine.memset(*start, *size, memory),
         HostEvent::LaunchBegin { kernel, .. } => machine.launches(kernel),
+        HostEvent::Sync => machine.synchronize(memory),
+        HostEvent::Prefetch { start, size, to_device } => {
+            machine.host_call(&HostCall::Prefetches { start: *start, size: *size, to_device: *to_device });
+        }
+        HostEvent::Advise { start, size, advice } => {
+            machine.host_call(&HostCall::Advises { start: *start, size: *size, advice: *advice });
+        }
         _ => {}
     }
 }
@@ -230,7 +240,12 @@ impl Engine for Emulated {
     }
 
     fn alloc(&mut self, size: Bytes, flags: AllocFlags, name: &str) -> Result<Allocation, HostError> {
-        let record = self.memory.alloc(size, flags.managed, name).map_err(|e| call("alloc", &e))?;
+        let managed = match &self.mode {
+            Mode::Timed(timed) => timed.setup.manages(flags),
+            Mode::Functional | Mode::Recording(_) => flags.managed,
+        };
+        let flags = AllocFlags { managed, ..flags };
+        let record = self.memory.alloc(size, managed, name).map_err(|e| call("alloc", &e))?;
         let (id, start) = (AllocationId(record.id), record.start);
         let allocation = Allocation { id, start, size: record.size, name: record.name, flags };
         if let Mode::Timed(timed) = &mut self.mode
@@ -249,6 +264,7 @@ impl Engine for Emulated {
         if let (Mode::Timed(timed), Some((start, size))) = (&mut self.mode, self.allocations.remove(&id)) {
             timed.setup.freed(start, size);
             timed.machine.freed(start, size);
+            timed.machine.host_call(&HostCall::Frees { start });
         }
         Ok(id)
     }
@@ -294,10 +310,13 @@ impl Engine for Emulated {
             Mode::Timed(timed) => program.drive(kernel, &config, memory, self.launches, output, |e| {
                 let threads = launch.block.count() as u32;
                 let needs = KernelNeeds { threads, registers: registers(e), shared: e.shared_bytes() };
-                run_timed(&mut timed.machine, e, &needs, Execution::counts).map_err(|error| {
+                let report = run_timed(&mut timed.machine, e, &needs, Execution::counts);
+                let mut report = report.map_err(|error| {
                     let text = e.take_fault().map_or_else(|| error.to_string(), |fault| fault.to_string());
                     HostError::Program(text)
-                })
+                })?;
+                timed.setup.add_rates(MACHINE, &mut report.stats);
+                Ok(report)
             }),
             Mode::Recording(recording) => program.drive(kernel, &config, memory, self.launches, output, |e| {
                 let registers = registers(e);

@@ -41,6 +41,7 @@ pub mod engine;
 mod error;
 pub mod explain;
 pub mod fnv;
+mod gmmu_file;
 pub mod gpus;
 mod graph_input;
 pub mod launch_file;
@@ -68,6 +69,7 @@ pub mod stopwatch;
 pub mod table;
 pub mod tensors;
 pub mod trace;
+pub mod unified;
 pub mod validate;
 
 pub use engine::EngineOptions;

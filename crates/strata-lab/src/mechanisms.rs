@@ -32,12 +32,24 @@ pub enum Mechanism {
     Bpc,
     /// Buddy Compression.
     Buddy,
+    /// Unified memory.
+    Uvm,
 }
 
 impl Mechanism {
-    /// All of them, in the order in which L2 meets them: who moves lines before who changes their size.
-    pub const ALL: [Self; 8] =
-        [Self::LargeL2, Self::Cmd, Self::DedupCar, Self::Dedup, Self::Esd, Self::Bcd, Self::Bpc, Self::Buddy];
+    /// All of them, in the order in which L2 meets them: who moves lines before who changes their size. Unified memory stands
+    /// before L2.
+    pub const ALL: [Self; 9] = [
+        Self::LargeL2,
+        Self::Cmd,
+        Self::DedupCar,
+        Self::Dedup,
+        Self::Esd,
+        Self::Bcd,
+        Self::Bpc,
+        Self::Buddy,
+        Self::Uvm,
+    ];
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
@@ -50,6 +62,7 @@ impl Mechanism {
             Self::Bcd => "bcd",
             Self::Bpc => "bpc",
             Self::Buddy => "buddy",
+            Self::Uvm => "uvm",
         }
     }
 
@@ -66,6 +79,7 @@ impl Mechanism {
             Self::Bcd => "BCD: lines stored as differences from base lines with the same upper halves of words",
             Self::Bpc => "bit-plane compression between L2 and DRAM: fewer sectors move, capacity stays",
             Self::Buddy => "Buddy Compression: allocations take less device memory, what does not fit is behind a link",
+            Self::Uvm => "unified memory: pages migrate between host and device when they are touched",
         }
     }
 
@@ -80,6 +94,7 @@ impl Mechanism {
             Self::Bcd => cmd_settings::BCD,
             Self::Bpc => buddy_settings::BPC,
             Self::Buddy => buddy_settings::BUDDY,
+            Self::Uvm => strata_uvm::SETTINGS,
         }
     }
 
@@ -90,7 +105,7 @@ impl Mechanism {
             Self::DedupCar => Some(Scheme::DedupCar),
             Self::Dedup => Some(Scheme::Dedup),
             Self::Esd => Some(Scheme::Esd),
-            Self::LargeL2 | Self::Bcd | Self::Bpc | Self::Buddy => None,
+            Self::LargeL2 | Self::Bcd | Self::Bpc | Self::Buddy | Self::Uvm => None,
         }
     }
 
@@ -116,6 +131,10 @@ impl Mechanism {
             Some("`buddy` fixes the place of every line by its allocation, and deduplication moves lines")
         } else if is(Self::LargeL2) && either(|m| m.scheme().is_some() || m == Self::Bcd) {
             Some("`l2-5mb` stands for the area of the other; `--set l2.ways=N` makes L2 larger for any mechanism")
+        } else if is(Self::Uvm) && is(Self::Buddy) {
+            Some("`buddy` gives allocations a place for good, and managed pages come and go")
+        } else if is(Self::Uvm) && either(|m| m.scheme().is_some() || m == Self::Bcd) {
+            Some("a deduplicated memory would have to follow every page that comes and goes, and does not yet")
         } else {
             None
         }

@@ -49,7 +49,10 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
         return run_on(request, monitor, engine::functional(options).map_err(LabError::Device)?);
     };
     let targets = profile::targets(request, &settings, monitor)?;
-    let setup = Setup::new(settings, targets, &gpu.config);
+    let setup = Setup::new(settings, targets, &gpu.config)?;
+    if request.check_data {
+        setup.refuse_unchecked()?;
+    }
     let afterthoughts = setup.afterthoughts();
     let engine = engine::timed_with(options, gpu.config, setup).map_err(LabError::Device)?;
     run_and(request, monitor, engine, afterthoughts)
@@ -77,15 +80,15 @@ fn known_registers(what: &What) -> BTreeMap<String, u32> {
 
 /// The same on an engine of the caller's choice.
 pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engine>) -> Result<RunResult, LabError> {
-    run_and(request, monitor, engine, Vec::new)
+    run_and(request, monitor, engine, |_| Ok(Vec::new()))
 }
 
-/// The same, with warnings that `afterthoughts` has when the program has ended.
+/// The same; when the program has ended, `afterthoughts` saves what mechanisms saw beside the result and gives warnings.
 fn run_and(
     request: &RunRequest,
     monitor: &Arc<Monitor>,
     engine: Box<dyn Engine>,
-    afterthoughts: impl Fn() -> Vec<String>,
+    afterthoughts: impl Fn(&Path) -> Result<Vec<String>, LabError>,
 ) -> Result<RunResult, LabError> {
     let started = Instant::now();
     let job = Job::resolve(request)?;
@@ -97,7 +100,7 @@ fn run_and(
         device.announce(loaded.program.launches.iter().map(|launch| u64::from(launch.repeat)).sum());
     }
     let judged = job.carry_out(&mut device, &directory)?;
-    for warning in afterthoughts() {
+    for warning in afterthoughts(&directory)? {
         monitor.warn(warning);
     }
     let mut result = RunResult {

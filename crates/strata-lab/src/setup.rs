@@ -1,47 +1,90 @@
 //! Mechanisms in a machine: how they get there, and what they hear of the program.
 
+use crate::error::LabError;
 use crate::mechanisms::{Chosen, Mechanism};
+use crate::unified::Unified;
+use std::path::Path;
 use strata_buddy::settings as buddy_settings;
 use strata_buddy::{Annotator, CompressedSide, Purpose, Targets};
 use strata_cmd::settings as cmd_settings;
 use strata_cmd::{BcdSide, DedupSide, ReadOnlyFifo, WrittenSectors};
 use strata_core::settings::Settings;
-use strata_core::{Addr, Bytes};
-use strata_host::Allocation;
+use strata_core::{Addr, Bytes, Stats};
+use strata_emu::Capacity;
+use strata_host::{AllocFlags, Allocation};
 use strata_sim::Machine;
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::MemorySide;
 
 /// Mechanisms with their settings, ready for a machine.
-#[derive(Default)]
 pub(crate) struct Setup {
     settings: Chosen,
     annotator: Option<Annotator>,
+    unified: Option<Unified>,
     /// Bytes of device memory that are taken; who annotates allocations keeps books of its own.
     used: u64,
     device: u64,
 }
 
 impl Setup {
-    /// For a GPU. `targets` are those of Buddy Compression, if it is there.
-    pub(crate) fn new(settings: Chosen, targets: Option<Targets>, gpu: &GpuConfig) -> Self {
-        let annotator = targets.map(|targets| Annotator::new(targets, gpu.dram.size));
-        Self { settings, annotator, used: 0, device: gpu.dram.size.0 }
+    /// No mechanism at all.
+    pub(crate) fn plain(gpu: &GpuConfig) -> Self {
+        Self { settings: Vec::new(), annotator: None, unified: None, used: 0, device: gpu.dram.size.0 }
     }
 
-    /// What looks like a mistake once the program has ended.
-    pub(crate) fn afterthoughts(&self) -> impl Fn() -> Vec<String> + use<> {
+    /// For a GPU. `targets` are those of Buddy Compression, if it is there.
+    pub(crate) fn new(settings: Chosen, targets: Option<Targets>, gpu: &GpuConfig) -> Result<Self, LabError> {
+        let annotator = targets.map(|targets| Annotator::new(targets, gpu.dram.size));
+        let own = settings.iter().find(|(mechanism, _)| *mechanism == Mechanism::Uvm);
+        let unified = own.map(|(_, settings)| Unified::new(settings, gpu)).transpose()?;
+        Ok(Self { settings, annotator, unified, ..Self::plain(gpu) })
+    }
+
+    /// Changes what a mechanism needs otherwise in the machine.
+    pub(crate) fn adapt(&self, gpu: &mut GpuConfig) {
+        if let Some(unified) = &self.unified {
+            unified.adapt(gpu);
+        }
+    }
+
+    /// True if an allocation is managed memory: all are with unified memory, unless the program says otherwise.
+    pub(crate) fn manages(&self, flags: AllocFlags) -> bool {
+        flags.managed || self.unified.is_some() && !flags.on_device
+    }
+
+    /// An error if data cannot be checked because a mechanism models something that could not be.
+    pub(crate) fn refuse_unchecked(&self) -> Result<(), LabError> {
+        self.unified.as_ref().map_or(Ok(()), Unified::refuse_unchecked)
+    }
+
+    /// Adds the rates of mechanisms to the tree of a launch.
+    pub(crate) fn add_rates(&self, prefix: &str, stats: &mut Stats) {
+        if self.unified.is_some() {
+            strata_uvm::stats::add_rates(prefix, stats);
+        }
+    }
+
+    /// To be called with the result's folder once the program has ended: saves what mechanisms saw, and tells what looks
+    /// like a mistake.
+    pub(crate) fn afterthoughts(&self) -> impl Fn(&Path) -> Result<Vec<String>, LabError> + use<> {
         let allocations = self.annotator.as_ref().map(Annotator::allocations);
-        move || {
+        let unified = self.unified.clone();
+        move |folder| {
+            if let Some(unified) = &unified {
+                unified.save(folder)?;
+            }
             let unmet = allocations.iter().flat_map(strata_buddy::Allocations::unmet);
-            unmet
+            Ok(unmet
                 .map(|name| format!("the annotation file has a target for `{name}`, which the program never allocated"))
-                .collect()
+                .collect())
         }
     }
 
     /// Puts the mechanisms into a machine.
     pub(crate) fn install(&self, machine: &mut Machine) {
+        if let Some(unified) = &self.unified {
+            unified.install(machine);
+        }
         let gpu = machine.config().clone();
         // Who wrote a sector is known to all partitions and slices.
         let written = WrittenSectors::default();
@@ -87,6 +130,9 @@ impl Setup {
         if let Some(annotator) = &mut self.annotator {
             return annotator.allocated(name, *start, *size, flags.managed).map_err(|refused| refused.to_string());
         }
+        if self.unified.is_some() && flags.managed {
+            return Ok(());
+        }
         if self.used + size.0 > self.device {
             let of = strata_core::config::format_size(Bytes(self.device));
             return Err(format!(
@@ -101,8 +147,10 @@ impl Setup {
 
     /// The program frees memory.
     pub(crate) fn freed(&mut self, start: Addr, size: Bytes) {
+        let managed = Capacity::default().managed_range().contains(&start);
         match &mut self.annotator {
             Some(annotator) => annotator.freed(start),
+            None if self.unified.is_some() && managed => {}
             None => self.used -= size.0,
         }
     }

@@ -33,10 +33,15 @@ pub(crate) fn write(target: &Path, kernels: &[KernelRun]) -> io::Result<()> {
     write_to(file, kernels).map_err(io::Error::other)?.commit()
 }
 
-fn write_to<W: Write + Send>(file: W, kernels: &[KernelRun]) -> Result<W, ParquetError> {
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
+/// A file of a schema, to be filled with groups of rows.
+pub(crate) fn begin<W: Write + Send>(file: W, schema: &str) -> Result<SerializedFileWriter<W>, ParquetError> {
+    let schema = Arc::new(parse_message_type(schema)?);
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
+    SerializedFileWriter::new(file, schema, Arc::new(properties))
+}
+
+fn write_to<W: Write + Send>(file: W, kernels: &[KernelRun]) -> Result<W, ParquetError> {
+    let mut writer = begin(file, SCHEMA)?;
     for (group, kernels) in kernels.chunks(LAUNCHES_PER_GROUP).enumerate() {
         let columns = Columns::of(kernels, group * LAUNCHES_PER_GROUP);
         let mut rows = writer.next_row_group()?;
@@ -81,7 +86,8 @@ impl Columns {
     }
 }
 
-fn put<T: DataType, W: Write + Send>(
+/// Writes the next column of a group.
+pub(crate) fn put<T: DataType, W: Write + Send>(
     rows: &mut SerializedRowGroupWriter<'_, W>,
     values: &[T::T],
 ) -> Result<(), ParquetError> {

@@ -130,3 +130,61 @@ fn a_target_for_nothing_is_told() {
     let result = checked("ep", "buddy", &[&format!("buddy.targets={}", file.display())], out.path());
     assert_eq!(result.warnings, ["the annotation file has a target for `zz`, which the program never allocated"]);
 }
+
+/// A run of a program at tiny size with unified memory.
+fn unified(program: &str, set: &[&str], check_data: bool, out: &Path) -> Result<RunResult, String> {
+    let request = RunRequest {
+        size: Some("tiny".into()),
+        gpu: Some("gtx1080ti".into()),
+        with: Combination::parse("uvm").expect("known"),
+        set: set.iter().map(|s| (*s).to_owned()).collect(),
+        check_data,
+        out: Some(out.to_owned()),
+        ..RunRequest::new(What::Workload(program.into()))
+    };
+    run(&request, &Arc::new(Monitor::default())).map_err(|e| e.to_string())
+}
+
+#[test]
+fn programs_run_on_unified_memory() {
+    let out = tempfile::tempdir().expect("a folder");
+    for program in ["addvectors", "atax", "backprop", "bicg", "bfs", "hotspot", "mvt", "nw", "pathfinder", "srad"] {
+        for set in [&["uvm.device_memory=2MB"][..], &["uvm.model=driver", "uvm.oversubscription=1.5"]] {
+            let result = unified(program, set, true, out.path()).expect("a good request");
+            assert_eq!((result.passed, &result.error), (Some(true), &None), "{program} {set:?}");
+            assert!(result.stats().number("gpu.uvm.migrated_pages") > Some(0.0), "{program} {set:?}");
+        }
+    }
+}
+
+#[test]
+fn unified_memory_is_saved_for_learning_and_plotting() {
+    let out = tempfile::tempdir().expect("a folder");
+    let result = unified("bicg", &["uvm.trace=on"], false, out.path()).expect("a good request");
+    let read = |name: &str| std::fs::read(result.host.directory.join(name)).expect("saved");
+    assert_eq!(&read("gmmu.parquet")[..4], b"PAR1");
+    let seen: serde_json::Value = serde_json::from_slice(&read("uvm.json")).expect("JSON");
+    let bytes: u64 =
+        seen["pcie"]["bytes_in"].as_array().expect("a list").iter().filter_map(serde_json::Value::as_u64).sum();
+    let counted = result.stats().number("gpu.uvm.pcie.in_bytes").expect("counted");
+    assert_eq!(bytes as f64, counted);
+    assert_eq!(seen["allocations"].as_array().map(Vec::len), Some(5));
+}
+
+#[test]
+fn bad_settings_of_unified_memory_are_refused() {
+    let out = tempfile::tempdir().expect("a folder");
+    let cases: [(&[&str], &str); 5] = [
+        (&["uvm.page_size=64KB"], "`uvm.page_size` is 4 KiB or 2 MiB"),
+        (&["uvm.device_memory=64KB"], "at least one tree of 2 MiB"),
+        (&["uvm.device_memory=12GB"], "more than the 11 GiB of this GPU"),
+        (&["uvm.prefetcher=nearest"], "`uvm.prefetcher` cannot be `nearest`"),
+        (&["uvm.prefetcher=learned"], "needs a trained predictor"),
+    ];
+    for (set, message) in cases {
+        let refused = unified("saxpy", set, false, out.path()).expect_err("refused");
+        assert!(refused.contains(message), "{refused}");
+    }
+    let refused = unified("saxpy", &["uvm.adaptive=on"], true, out.path()).expect_err("refused");
+    assert!(refused.contains("`--check-data` cannot follow"), "{refused}");
+}

@@ -73,9 +73,16 @@ impl<'d> Gpu<'d> {
         Ok(Self { device, module, allocated: Vec::new() })
     }
 
-    /// An array of `len` values, contents undefined. Every allocation of every program is made here.
+    /// An array of `len` values, contents undefined.
     pub(crate) fn array<T: Word>(&mut self, name: &str, len: usize) -> Result<Array<T>, HostError> {
         let start = self.device.alloc(name, Bytes((len * T::SIZE) as u64))?;
+        self.allocated.push(start);
+        Ok(Array { start, len, holds: PhantomData })
+    }
+
+    /// The same, on the device also where all other arrays are managed.
+    pub(crate) fn array_on_device<T: Word>(&mut self, name: &str, len: usize) -> Result<Array<T>, HostError> {
+        let start = self.device.alloc_on_device(name, Bytes((len * T::SIZE) as u64))?;
         self.allocated.push(start);
         Ok(Array { start, len, holds: PhantomData })
     }

@@ -60,6 +60,14 @@ impl Default for Capacity {
     }
 }
 
+impl Capacity {
+    /// Where managed memory lies in a device of this capacity.
+    pub fn managed_range(&self) -> Range<Addr> {
+        let base = DEVICE_BASE + self.device.0;
+        Addr(base.next_multiple_of(MANAGED_ALIGN))..Addr(base + self.managed.0)
+    }
+}
+
 /// A memory call that cannot be served.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum MemoryError {
@@ -111,11 +119,8 @@ impl Memory {
         // is only advice; a system that does not take it is slower, not wrong.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
-        let managed_base = DEVICE_BASE + capacity.device.0;
-        let table = Table::new(
-            DEVICE_BASE..managed_base,
-            managed_base.next_multiple_of(MANAGED_ALIGN)..managed_base + capacity.managed.0,
-        );
+        let managed = capacity.managed_range();
+        let table = Table::new(DEVICE_BASE..DEVICE_BASE + capacity.device.0, managed.start.0..managed.end.0);
         Ok(Self { map, capacity, table: Mutex::new(table) })
     }
 

@@ -121,8 +121,11 @@ impl<'a> Runner<'a> {
     fn allocate(&mut self) {
         for (buffer, &size) in self.loaded.program.buffers.iter().zip(&self.loaded.sizes) {
             let name = &buffer.name.value;
-            let given =
-                if buffer.managed { self.device.alloc_managed(name, size) } else { self.device.alloc(name, size) };
+            let given = match buffer.managed {
+                Some(true) => self.device.alloc_managed(name, size),
+                Some(false) => self.device.alloc_on_device(name, size),
+                None => self.device.alloc(name, size),
+            };
             match given {
                 Ok(address) => self.addresses.push(address),
                 Err(error) => {
@@ -258,6 +261,9 @@ impl<'a> Runner<'a> {
     fn launch_all(&mut self, launches: Vec<Ready<'_>>) -> Option<String> {
         for Ready { module, step, args } in launches {
             for _ in 0..step.repeat {
+                for &buffer in &step.prefetch {
+                    self.device.prefetch(self.addresses[buffer], Bytes(self.loaded.size(buffer)), true);
+                }
                 let run = self.device.launch(module, &step.kernel.value, step.grid, step.block, step.shared, &args);
                 if let Err(error) = run {
                     return Some(error.to_string());

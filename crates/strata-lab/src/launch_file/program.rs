@@ -48,8 +48,8 @@ pub struct Buffer {
     pub size: Option<At<Bytes>>,
     /// What it holds before the first launch.
     pub contents: Contents,
-    /// Managed (unified) memory.
-    pub managed: bool,
+    /// Managed (unified) memory, or never; `None`: managed where all memory is.
+    pub managed: Option<bool>,
 }
 
 /// What a buffer holds before the first launch.
@@ -89,6 +89,8 @@ pub struct LaunchStep {
     pub shared: u32,
     /// Arguments, in order; the span is that of the whole list.
     pub args: At<Vec<At<ArgValue>>>,
+    /// Buffers (indices into [`Program::buffers`]) that are asked to the device before it, each time.
+    pub prefetch: Vec<usize>,
     /// How many times.
     pub repeat: u32,
 }

@@ -117,7 +117,7 @@ impl Reader {
         let element = fields.get("type").and_then(|v| self.element(v));
         let contents = fields.get("init").map_or(Some(Contents::Zeros), |v| self.contents(v, &fields, element));
         let size = self.buffer_size(&fields, element, matches!(contents, Some(Contents::File(_))));
-        let managed = fields.get("managed").and_then(|v| self.boolean(v)).unwrap_or(false);
+        let managed = fields.get("managed").and_then(|v| self.boolean(v));
         if let (Some(size), Some(element)) = (&size, element)
             && size.value.0 % element.bytes() as u64 != 0
         {
@@ -298,7 +298,7 @@ impl Reader {
 
     fn launch(&mut self, value: &Spanned<DeValue<'_>>, buffers: &Names) -> Option<LaunchStep> {
         let table = self.table(value)?;
-        let known = ["kernel", "grid", "block", "shared", "args", "repeat"];
+        let known = ["kernel", "grid", "block", "shared", "args", "prefetch", "repeat"];
         let fields = self.fields(table, value.span(), "a launch", &known);
         let kernel = match self.required(&fields, "kernel", "kernel = \"name\"") {
             Some(v) => self.string(v).map(|name| At::new(name.to_owned(), v.span())),
@@ -322,14 +322,22 @@ impl Reader {
             None => Some(At::new(Vec::new(), value.span())),
             Some(v) => self.args(v, buffers),
         };
+        let prefetch = fields.get("prefetch").map_or(Some(Vec::new()), |v| self.prefetch(v, buffers));
         Some(LaunchStep {
             kernel: kernel?,
             grid: grid?,
             block: block?,
             shared: shared?,
             args: args?,
+            prefetch: prefetch?,
             repeat: repeat? as u32,
         })
+    }
+
+    fn prefetch(&mut self, value: &Spanned<DeValue<'_>>, buffers: &Names) -> Option<Vec<usize>> {
+        let list = self.array(value, "prefetch = [\"a\"]")?;
+        let read: Vec<_> = list.iter().map(|item| self.buffer_named(item, buffers)).collect();
+        read.into_iter().collect()
     }
 
     fn shared(&mut self, value: &Spanned<DeValue<'_>>) -> Option<u32> {

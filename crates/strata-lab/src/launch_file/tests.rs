@@ -82,7 +82,7 @@ fn everything_a_sound_file_says_arrives() {
     assert_eq!(names, ["z", "a", "c", "i", "r", "f"], "buffers keep the order of the file");
     let sizes: Vec<_> = program.buffers.iter().map(|b| b.size.as_ref().map(|s| s.value.0)).collect();
     assert_eq!(sizes, [Some(4096), Some(3 << 19), Some(6), Some(24), Some(16), None]);
-    assert!(program.buffers[1].managed && !program.buffers[0].managed);
+    assert_eq!((program.buffers[1].managed, program.buffers[0].managed), (Some(true), None));
     assert_eq!(program.buffers[2].contents, Contents::Constant(Element::I16, Number::Int(-2)));
     assert_eq!(program.buffers[3].contents, Contents::Iota(Element::F64, Number::Real(1.0), Number::Real(0.5)));
     assert_eq!(program.buffers[4].contents, Contents::Random(Element::U8, Number::Int(0), Number::Int(9)));

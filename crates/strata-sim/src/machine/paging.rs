@@ -111,6 +111,7 @@ impl Machine {
     pub(super) fn walk_ends(&mut self, walk: u32, t: Picos) {
         let Some(pager) = &self.pager else { return };
         let op = pager.walking[walk];
+        self.watch_goes_on(&op, self.core_cycle(t));
         let access = self.access_info(&op);
         let (Some(pager), Some(tlbs)) = (&mut self.pager, &mut self.tlbs) else { return };
         pager.walking.remove(walk);
@@ -209,6 +210,7 @@ impl Machine {
     /// An access whose page has come goes on, when its SM's load/store unit has a cycle for it.
     fn replay(&mut self, op: LineOp, t: Picos) {
         let at = self.lsu_replays(op.sm, self.core_cycle(t));
+        self.watch_goes_on(&op, at);
         if let Some(tlbs) = &mut self.tlbs {
             let page = tlbs.page_of(op.request.line);
             tlbs.learn(op.sm, page);

@@ -195,6 +195,17 @@ impl Machine {
         }
     }
 
+    /// A line request whose page was waited for goes on at core cycle `at`: it is that instruction's turn again.
+    #[inline]
+    pub(super) fn watch_goes_on(&mut self, op: &LineOp, at: u64) {
+        if let Some(c) = &mut self.checker {
+            c.issues(op.sm, op.pc, at);
+        }
+        if let Some(e) = &mut self.explanation {
+            e.issues(at);
+        }
+    }
+
     /// Pages have come to the device.
     pub(super) fn watch_arrival(&mut self, pages: PageRange) {
         if let (Some(c), Some(tlbs)) = (&mut self.checker, &self.tlbs) {
@@ -213,7 +224,6 @@ impl Machine {
     #[inline]
     pub(super) fn watch_remote(&mut self, op: &LineOp) {
         if let Some(c) = &mut self.checker {
-            c.issues(op.sm, op.pc, self.config.clock.core.passed(self.queue.now()).0);
             c.remote(&op.request, op.is_write());
         }
     }

@@ -81,7 +81,7 @@ fn search(graph: &Csr, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
     let joining = gpu.zeros::<u8>("updating_mask", count)?;
     let visited = gpu.array_of("visited", &start_mask)?;
     let levels = gpu.array_of("cost", &start_levels)?;
-    let again = gpu.array("over", 1)?;
+    let again = gpu.array_on_device("over", 1)?;
     let grid = blocks(count, BLOCK);
     let n = count as i32;
     loop {
@@ -91,11 +91,12 @@ fn search(graph: &Csr, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
         gpu.launch("bfs_kernel1", grid, BLOCK as u32, &args)?;
         let args = [frontier.into(), joining.into(), visited.into(), again.into(), n.into()];
         gpu.launch("bfs_kernel2", grid, BLOCK as u32, &args)?;
-        gpu.synchronize();
+        // Copying the flag waits for the kernels; nothing else is wanted before the last level.
         if gpu.read(again)? == [0] {
             break;
         }
     }
+    gpu.synchronize();
     Ok(exact("levels", &gpu.read(levels)?, &distances(graph)))
 }
 

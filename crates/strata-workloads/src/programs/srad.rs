@@ -52,11 +52,12 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     let image = speckled(&mut Rng::new(seed, "image"), rows, cols);
 
     let image_array = gpu.array_of("image", &image)?;
-    let coefficient = gpu.array::<f32>("coefficient", rows * cols)?;
-    let east = gpu.array::<f32>("to_east", rows * cols)?;
-    let west = gpu.array::<f32>("to_west", rows * cols)?;
-    let north = gpu.array::<f32>("to_north", rows * cols)?;
-    let south = gpu.array::<f32>("to_south", rows * cols)?;
+    // Only the image is managed memory, as in the unified-memory version of the program.
+    let coefficient = gpu.array_on_device::<f32>("coefficient", rows * cols)?;
+    let east = gpu.array_on_device::<f32>("to_east", rows * cols)?;
+    let west = gpu.array_on_device::<f32>("to_west", rows * cols)?;
+    let north = gpu.array_on_device::<f32>("to_north", rows * cols)?;
+    let south = gpu.array_on_device::<f32>("to_south", rows * cols)?;
     let (m, n) = (rows as i32, cols as i32);
     let grid = (blocks(cols, TILE), blocks(rows, TILE));
     let block = (TILE as u32, TILE as u32);

@@ -43,8 +43,6 @@ pub(super) enum Step {
     WriteBack,
     /// A fill leaves the bytes that stores have put into its sectors.
     FillMerge,
-    /// A page that leaves is copied to the host.
-    PageWriteBack,
 }
 
 /// What a load must see.

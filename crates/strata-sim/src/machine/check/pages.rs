@@ -6,7 +6,7 @@
 use super::failure::Copy;
 use super::held::Held;
 use super::ledger::{Sector, members};
-use super::{Checker, LineCopy, Step};
+use super::{Checker, LineCopy};
 use crate::coalesce::LineRequest;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
@@ -46,7 +46,6 @@ impl Checker {
 
     /// Pages with these lines have left.
     pub(in crate::machine) fn leaves(&mut self, lines: Range<u64>, copied: bool) {
-        let copied = copied && !self.leaves_out(Step::PageWriteBack);
         for line in lines.map(LineAddr) {
             self.pages.here.remove(&line);
             let Some(known) = self.ledger.known_mut(line) else { continue };

@@ -1,0 +1,113 @@
+//! Requests to the GMMU as a Parquet file, one row each: the thirteen features of the prefetching paper (Figure 3), the launch
+//! and the cycle. What predictors are trained on.
+
+use crate::save::AtomicFile;
+use crate::stats_file::{begin, put};
+use parquet::data_type::{BoolType, Int64Type};
+use parquet::errors::ParquetError;
+use std::io::{self, Write};
+use std::path::Path;
+use strata_uvm::GmmuRequest;
+
+const SCHEMA: &str = "message gmmu {
+    required int64 cycle;
+    required int64 kernel;
+    required int64 pc;
+    required boolean hit;
+    required int64 warp;
+    required int64 sm;
+    required int64 tpc;
+    required int64 cta;
+    required int64 page;
+    required int64 block;
+    required int64 root;
+    required int64 array;
+    required int64 page_delta;
+    required int64 block_delta;
+    required int64 root_delta;
+}";
+
+/// Rows of a group.
+const ROWS: usize = 1 << 18;
+
+/// A column of numbers.
+type Column = fn(&GmmuRequest) -> i64;
+
+const BEFORE_HIT: [Column; 3] = [|r| r.cycle as i64, |r| r.kernel.into(), |r| r.pc.into()];
+const AFTER_HIT: [Column; 11] = [
+    |r| r.warp.into(),
+    |r| r.sm.into(),
+    |r| r.tpc.into(),
+    |r| r.cta as i64,
+    |r| r.page as i64,
+    |r| r.block as i64,
+    |r| r.root as i64,
+    |r| r.array as i64,
+    |r| r.page_delta,
+    |r| r.block_delta,
+    |r| r.root_delta,
+];
+
+/// Writes the file, whole or not at all.
+pub(crate) fn write(target: &Path, requests: &[GmmuRequest]) -> io::Result<()> {
+    let file = AtomicFile::create(target)?;
+    write_to(file, requests).map_err(io::Error::other)?.commit()
+}
+
+fn write_to<W: Write + Send>(file: W, requests: &[GmmuRequest]) -> Result<W, ParquetError> {
+    let mut writer = begin(file, SCHEMA)?;
+    for requests in requests.chunks(ROWS) {
+        let mut rows = writer.next_row_group()?;
+        for column in BEFORE_HIT {
+            put::<Int64Type, _>(&mut rows, &requests.iter().map(column).collect::<Vec<_>>())?;
+        }
+        put::<BoolType, _>(&mut rows, &requests.iter().map(|r| r.hit).collect::<Vec<_>>())?;
+        for column in AFTER_HIT {
+            put::<Int64Type, _>(&mut rows, &requests.iter().map(column).collect::<Vec<_>>())?;
+        }
+        rows.close()?;
+    }
+    writer.into_inner()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+
+    #[test]
+    fn every_feature_is_read_back() {
+        let request = GmmuRequest {
+            cycle: 1,
+            kernel: 2,
+            pc: 3,
+            hit: true,
+            warp: 5,
+            sm: 6,
+            tpc: 7,
+            cta: 8,
+            page: 9,
+            block: 10,
+            root: 11,
+            array: 12,
+            page_delta: -13,
+            block_delta: -14,
+            root_delta: -15,
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("gmmu.parquet");
+        write(&path, &[request; 3]).expect("written");
+        let reader = SerializedFileReader::try_from(path.as_path()).expect("a Parquet file");
+        let rows: Vec<_> = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect();
+        assert_eq!(rows.len(), 3);
+        let expected = [1, 2, 3, 0, 5, 6, 7, 8, 9, 10, 11, 12, -13, -14, -15];
+        for (column, &value) in expected.iter().enumerate() {
+            if column == 3 {
+                assert!(rows[1].get_bool(3).expect("a truth"));
+            } else {
+                assert_eq!(rows[1].get_long(column).expect("a number"), value, "column {column}");
+            }
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! The mechanism: what it is made of, and what each access does to it.
+
+use crate::evict::{self, Eviction, Recency};
+use crate::geometry::{Geometry, Page};
+use crate::pcie::Pcie;
+use crate::place::{Adaptive, Decision, Place, Thrashing};
+use crate::prefetch::{self, Predictor, Prefetcher};
+use crate::random::Random;
+use crate::record::{GmmuRequest, Recorder};
+use crate::service::Service;
+use crate::settings::{Config, Model};
+use crate::space::{Flags, Space};
+use crate::stats::{Counts, Series};
+use crate::transfer::Channels;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::rc::Rc;
+use strata_core::{Addr, Bytes};
+use strata_sim::seam::{AccessInfo, Action, Actions, FaultId, HostCall, PageId, Paging, SideCount, Token, Walk};
+use strata_sim::time::{Clock, Cycles, Picos};
+
+/// What unified memory must know of the GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Machine {
+    /// Core clock.
+    pub core_khz: u64,
+    /// SMs that share a texture processing cluster.
+    pub sms_per_tpc: u32,
+    /// Device memory.
+    pub memory: Bytes,
+}
+
+/// Why it is woken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wake {
+    /// All walks of this cycle have ended.
+    Batch,
+    /// A transfer to the device has ended.
+    Read,
+    /// A transfer to the host has ended.
+    Write,
+    /// The host has waited long enough.
+    Waited,
+    /// The driver looks at its fault buffer.
+    Serve,
+    /// Something may leave that was in use.
+    Evict,
+    /// A throttled page may fault again.
+    Nap,
+    /// A prediction is ready.
+    Predicted,
+}
+
+impl Wake {
+    const ALL: [Self; 8] =
+        [Self::Batch, Self::Read, Self::Write, Self::Waited, Self::Serve, Self::Evict, Self::Nap, Self::Predicted];
+}
+
+/// Unified memory.
+pub struct Uvm {
+    pub(crate) config: Config,
+    pub(crate) space: Space,
+    pub(crate) pcie: Pcie,
+    pub(crate) clock: Clock,
+    pub(crate) managed: Range<Addr>,
+    pub(crate) prefetcher: Box<dyn Prefetcher>,
+    pub(crate) prefetcher_when_full: Option<Box<dyn Prefetcher>>,
+    pub(crate) eviction: Box<dyn Eviction>,
+    pub(crate) recency: Recency,
+    pub(crate) random: Random,
+    pub(crate) channels: Channels,
+    pub(crate) place: Place,
+    pub(crate) adaptive: Option<Adaptive>,
+    pub(crate) thrashing: Option<Thrashing>,
+    pub(crate) service: Service,
+    pub(crate) recorder: Recorder,
+    /// Faults whose walks ended in this cycle.
+    pub(crate) batch: Vec<Page>,
+    /// Pages that predictors named, and that come when their latency has passed.
+    pub(crate) predicted: VecDeque<Vec<Page>>,
+    /// Device memory, and what other allocations take of it, in pages.
+    pub(crate) memory: u64,
+    pub(crate) unmanaged: Vec<(Addr, u64)>,
+    /// Memory did not suffice before; UVMSmart forgets it at a synchronisation.
+    pub(crate) oversubscribed: bool,
+    pub(crate) counts: Counts,
+    pub(crate) series: Series,
+    records: bool,
+}
+
+impl Uvm {
+    /// In charge of `managed`. A learned prefetcher needs a predictor.
+    pub fn new(
+        config: Config,
+        machine: Machine,
+        managed: Range<Addr>,
+        predictor: Option<Box<dyn Predictor>>,
+    ) -> Result<Self, String> {
+        let geometry = Geometry::new(config.page_size, managed.start);
+        let eviction = evict::named(&config.eviction);
+        let when_full = config.prefetcher_when_full.as_ref();
+        let memory = config.device_memory.unwrap_or(machine.memory);
+        Ok(Self {
+            pcie: Pcie::new(config.pcie, machine.core_khz, config.pcie_latency, &geometry),
+            space: Space::new(geometry),
+            clock: Clock::from_khz(machine.core_khz),
+            managed,
+            prefetcher: prefetch::named(&config.prefetcher, &config, predictor)?,
+            prefetcher_when_full: when_full.map(|name| prefetch::named(name, &config, None)).transpose()?,
+            recency: Recency::new(eviction.by_page()),
+            eviction,
+            random: Random::new(config.seed),
+            channels: Channels::default(),
+            place: Place::new(&config),
+            adaptive: config.adaptive.then(Adaptive::default),
+            thrashing: config.thrashing.then(Thrashing::default),
+            service: Service::default(),
+            recorder: Recorder::new(machine.sms_per_tpc, config.trace),
+            batch: Vec::new(),
+            predicted: VecDeque::new(),
+            memory: memory.0 / config.page_size.0,
+            unmanaged: Vec::new(),
+            oversubscribed: false,
+            counts: Counts::default(),
+            series: Series::new(),
+            records: config.trace || config.prefetcher == "learned",
+            config,
+        })
+    }
+
+    /// Managed memory as it is.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// What was counted so far.
+    pub fn counted(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// What passed over PCI Express.
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+
+    /// Requests to the GMMU, if the settings keep them.
+    pub fn requests(&self) -> &[GmmuRequest] {
+        self.recorder.kept()
+    }
+
+    /// Walks to each page of an allocation.
+    pub fn heat(&self, allocation: &crate::Allocation) -> &[u32] {
+        &self.space.heat[allocation.pages.start as usize..allocation.pages.end as usize]
+    }
+
+    /// Pages that may be on the device together.
+    pub(crate) fn capacity(&self) -> u64 {
+        let taken: u64 = self.unmanaged.iter().map(|(_, pages)| pages).sum();
+        let tree = u64::from(self.space.geometry.pages_per_tree());
+        match self.config.oversubscription {
+            Some(share) => ((self.space.managed() as f64 / share) as u64).max(tree),
+            None => self.memory.saturating_sub(taken).max(tree),
+        }
+    }
+
+    pub(crate) fn is_driver(&self) -> bool {
+        self.config.model == Model::Driver
+    }
+
+    pub(crate) fn cycle(&self, now: Picos) -> u64 {
+        self.clock.next(now).0
+    }
+
+    /// Asks to be woken at a core cycle.
+    pub(crate) fn wake_at(&self, cycle: u64, why: Wake, out: &mut Actions) {
+        out.push(Action::Timer { at: self.clock.edge(Cycles(cycle)), token: Token(why as u32) });
+    }
+
+    /// The fault of a page.
+    pub(crate) fn fault_of(page: Page) -> FaultId {
+        FaultId(page.0)
+    }
+
+    /// The first access to a page since it came or was queued.
+    pub(crate) fn first_use(&mut self, page: Page) {
+        let flags = self.space.flags_mut(page);
+        if flags.has(Flags::TOUCHED) {
+            return;
+        }
+        flags.set(Flags::TOUCHED);
+        let (prefetched, foreseen) = (flags.has(Flags::PREFETCHED), flags.has(Flags::COVERED));
+        self.counts.used += 1;
+        self.counts.prefetched_used += u64::from(prefetched);
+        self.counts.used_prefetched += u64::from(prefetched);
+        self.counts.used_foreseen += u64::from(foreseen);
+    }
+
+    /// A page on the device is accessed.
+    #[inline]
+    fn access_here(&mut self, page: Page, write: bool) {
+        self.space.accessed(page, write);
+        let flags = self.space.flags_mut(page);
+        if flags.has(Flags::LEAVING) {
+            flags.set(Flags::RESCUED);
+        }
+        if flags.has(Flags::VALID) {
+            self.recency.used(&self.space, page);
+        }
+    }
+}
+
+impl Paging for Uvm {
+    fn wants_touches(&self) -> bool {
+        true
+    }
+
+    fn touched(&mut self, page: PageId, access: &AccessInfo, _: Picos) {
+        let page = self.space.geometry.page(page);
+        if self.space.is_managed(page) {
+            self.access_here(page, access.write);
+        }
+    }
+
+    fn sent(&mut self, page: PageId) {
+        let page = self.space.geometry.page(page);
+        if self.space.is_managed(page) {
+            self.space.take(page);
+        }
+    }
+
+    fn released(&mut self, page: PageId, now: Picos, out: &mut Actions) {
+        let page = self.space.geometry.page(page);
+        if !self.space.is_managed(page) {
+            return;
+        }
+        self.space.release(page);
+        if self.channels.starved {
+            self.channels.starved = false;
+            self.wake_at(self.cycle(now), Wake::Evict, out);
+        }
+    }
+
+    fn walked(&mut self, page: PageId, access: &AccessInfo, now: Picos, out: &mut Actions) -> Walk {
+        let page = self.space.geometry.page(page);
+        if !self.space.is_managed(page) {
+            return Walk::Here;
+        }
+        let weight = if self.config.walks_by_sector { u64::from(access.sectors) } else { 1 };
+        let here = self.space.is_valid(page);
+        self.space.heat[page.0 as usize] += 1;
+        if self.records {
+            let (address, array) = (self.space.geometry.address(page), self.space.allocation(page).start);
+            let request = self.recorder.note(access, address, array, here, self.clock.passed(now).0);
+            self.prefetcher.observe(&request);
+        }
+        if here {
+            self.counts.hits += weight;
+            self.first_use(page);
+            self.access_here(page, access.write);
+            return Walk::Here;
+        }
+        self.counts.misses += weight;
+        let flags = self.space.flags(page);
+        if flags.has(Flags::QUEUED) || flags.has(Flags::ASKED) {
+            self.counts.pending += weight;
+            self.space.accessed(page, access.write);
+            if flags.has(Flags::QUEUED) {
+                self.first_use(page);
+            }
+            return Walk::Wait(Self::fault_of(page));
+        }
+        match self.decide(page, access.write, now) {
+            Decision::Remote => {
+                self.counts.remote += weight;
+                self.counts.in_bytes += u64::from(access.sectors) * strata_core::SECTOR_BYTES;
+                Walk::Remote
+            }
+            Decision::HoldLink => {
+                self.counts.remote += weight;
+                self.space.accessed(page, false);
+                Walk::Wait(self.read_over_link(now, out))
+            }
+            Decision::Nap(until) => {
+                self.space.accessed(page, access.write);
+                self.put_off(page, until, out);
+                Walk::Wait(Self::fault_of(page))
+            }
+            Decision::Migrate => {
+                self.space.accessed(page, access.write);
+                self.far_fault(page, now, out);
+                Walk::Wait(Self::fault_of(page))
+            }
+        }
+    }
+
+    fn wake(&mut self, token: Token, now: Picos, out: &mut Actions) {
+        match Wake::ALL.get(token.0 as usize) {
+            Some(Wake::Batch) => self.serve_batch(now, out),
+            Some(Wake::Read) => self.read_ends(now, out),
+            Some(Wake::Write) => self.write_ends(now, out),
+            Some(Wake::Serve) => self.serve_buffer(now, out),
+            Some(Wake::Evict) => self.make_room(now, out),
+            Some(Wake::Nap) => self.naps_end(now, out),
+            Some(Wake::Predicted) => self.prediction_is_ready(now, out),
+            Some(Wake::Waited) | None => {}
+        }
+    }
+
+    fn host(&mut self, call: &HostCall, now: Picos, out: &mut Actions) {
+        self.heard(call, now, out);
+    }
+
+    fn counts(&self) -> Vec<SideCount> {
+        self.counts.list()
+    }
+}
+
+/// Unified memory that a machine owns and somebody else looks at.
+#[derive(Clone)]
+pub struct Handle(Rc<RefCell<Uvm>>);
+
+impl Handle {
+    /// A handle of it.
+    pub fn new(uvm: Uvm) -> Self {
+        Self(Rc::new(RefCell::new(uvm)))
+    }
+
+    /// Looks at it.
+    pub fn look<T>(&self, look: impl FnOnce(&Uvm) -> T) -> T {
+        look(&self.0.borrow())
+    }
+}
+
+impl Paging for Handle {
+    fn wants_touches(&self) -> bool {
+        true
+    }
+
+    fn touched(&mut self, page: PageId, access: &AccessInfo, now: Picos) {
+        self.0.borrow_mut().touched(page, access, now);
+    }
+
+    fn sent(&mut self, page: PageId) {
+        self.0.borrow_mut().sent(page);
+    }
+
+    fn released(&mut self, page: PageId, now: Picos, out: &mut Actions) {
+        self.0.borrow_mut().released(page, now, out);
+    }
+
+    fn walked(&mut self, page: PageId, access: &AccessInfo, now: Picos, out: &mut Actions) -> Walk {
+        self.0.borrow_mut().walked(page, access, now, out)
+    }
+
+    fn wake(&mut self, token: Token, now: Picos, out: &mut Actions) {
+        self.0.borrow_mut().wake(token, now, out);
+    }
+
+    fn host(&mut self, call: &HostCall, now: Picos, out: &mut Actions) {
+        self.0.borrow_mut().host(call, now, out);
+    }
+
+    fn counts(&self) -> Vec<SideCount> {
+        Paging::counts(&*self.0.borrow())
+    }
+}

@@ -1,0 +1,54 @@
+//! The place of a learned prefetcher: what it learns is not here, but how it meets the GMMU.
+//!
+//! As in the prefetching paper, section 4: a faulted page brings its 64 KB block, and the page (or pages) that the predictor
+//! names follow when its prediction is ready.
+
+use super::{Asked, Prefetcher};
+use crate::geometry::Page;
+use crate::record::GmmuRequest;
+use crate::space::Space;
+use strata_core::Addr;
+
+/// Predicts pages from the requests to the GMMU.
+pub trait Predictor {
+    /// A request has reached the GMMU, with its features.
+    fn observe(&mut self, request: &GmmuRequest);
+
+    /// The addresses that will be accessed next, as of the last request; none if it does not know.
+    fn predict(&mut self, addresses: &mut Vec<Addr>);
+}
+
+/// A predictor as a prefetcher.
+pub struct Learned {
+    predictor: Box<dyn Predictor>,
+    latency: u64,
+    addresses: Vec<Addr>,
+}
+
+impl Learned {
+    pub(super) fn new(predictor: Box<dyn Predictor>, latency: u64) -> Self {
+        Self { predictor, latency, addresses: Vec::new() }
+    }
+}
+
+impl Prefetcher for Learned {
+    fn choose(&mut self, asked: &mut Asked<'_>, pages: &mut Vec<Page>) {
+        super::sequential::SequentialLocal.choose(asked, pages);
+    }
+
+    fn observe(&mut self, request: &GmmuRequest) {
+        self.predictor.observe(request);
+    }
+
+    fn predict(&mut self, space: &Space, pages: &mut Vec<Page>) {
+        self.addresses.clear();
+        self.predictor.predict(&mut self.addresses);
+        let first = space.geometry.address(Page(0));
+        let known = self.addresses.iter().filter(|address| address.0 >= first.0);
+        pages.extend(known.map(|&address| space.geometry.page_at(address)));
+    }
+
+    fn latency(&self) -> u64 {
+        self.latency
+    }
+}

@@ -1,0 +1,316 @@
+//! Transfers: one at a time in each direction, in the order in which they were asked for.
+//!
+//! To the device, zero-copy reads go first, and pages only begin when there is room for them. To the host, pages are gone when
+//! their write-back begins: their room can be taken at once (UVMSmart).
+
+use crate::evict::{self, Candidates};
+use crate::geometry::Page;
+use crate::model::{Uvm, Wake};
+use crate::space::{Flags, runs};
+use std::collections::VecDeque;
+use std::ops::Range;
+use strata_sim::seam::{Action, Actions, FaultId};
+use strata_sim::time::Picos;
+
+/// Something that holds the direction to the device.
+#[derive(Clone, Debug)]
+pub(crate) enum Incoming {
+    /// The host serves a fault: nothing moves.
+    Service {
+        /// Core cycles.
+        cycles: u64,
+    },
+    /// Consecutive pages.
+    Pages {
+        pages: Range<u32>,
+        /// Faulted pages of them.
+        faults: u64,
+        /// Core cycle since when it waits; since when only for room.
+        since: u64,
+        blocked: Option<u64>,
+    },
+    /// A zero-copy read.
+    Read(FaultId),
+}
+
+/// Consecutive pages that leave.
+#[derive(Clone, Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) pages: Range<u32>,
+    /// The host wants them; otherwise others need the room.
+    pub(crate) for_host: bool,
+}
+
+/// Both directions.
+#[derive(Default, Debug)]
+pub(crate) struct Channels {
+    reads: VecDeque<Incoming>,
+    zero_copies: VecDeque<FaultId>,
+    reading: Option<Incoming>,
+    writes: VecDeque<Outgoing>,
+    writing: bool,
+    /// Pages with a place on the device; in the queue to it; chosen to leave.
+    pub(crate) used: u64,
+    pub(crate) queued: u64,
+    pub(crate) leaving: u64,
+    /// Something must leave and everything is in use.
+    pub(crate) starved: bool,
+    /// Zero-copy reads so far.
+    zero_copied: u32,
+}
+
+impl Channels {
+    pub(crate) fn push(&mut self, item: Incoming) {
+        if let Incoming::Pages { pages, .. } = &item {
+            self.queued += u64::from(pages.end - pages.start);
+        }
+        self.reads.push_back(item);
+    }
+
+    /// Nothing comes, and nothing waits to.
+    pub(crate) fn no_reads(&self) -> bool {
+        self.reading.is_none() && self.reads.is_empty()
+    }
+}
+
+/// The bit that tells a zero-copy read from a page.
+const ZERO_COPY: u32 = 1 << 31;
+
+impl Uvm {
+    /// A read that holds the link and nothing else (UVMSmart's zero-copy).
+    pub(crate) fn read_over_link(&mut self, now: Picos, out: &mut Actions) -> FaultId {
+        let fault = FaultId(ZERO_COPY | self.channels.zero_copied);
+        self.channels.zero_copied = (self.channels.zero_copied + 1) % ZERO_COPY;
+        self.channels.zero_copies.push_back(fault);
+        self.begin_read(now, out);
+        fault
+    }
+
+    /// Begins the next transfer to the device, if it can.
+    pub(crate) fn begin_read(&mut self, now: Picos, out: &mut Actions) {
+        if self.channels.reading.is_some() {
+            return;
+        }
+        let cycle = self.cycle(now);
+        if let Some(fault) = self.channels.zero_copies.pop_front() {
+            self.channels.reading = Some(Incoming::Read(fault));
+            self.counts.in_busy += self.config.zero_copy_cycles;
+            self.wake_at(cycle + self.config.zero_copy_cycles, Wake::Read, out);
+            return;
+        }
+        let capacity = self.capacity();
+        let room = capacity.saturating_sub(self.channels.used);
+        let Some(head) = self.channels.reads.front_mut() else { return };
+        let cycles = match head {
+            Incoming::Service { cycles } => {
+                self.counts.stall_service += *cycles;
+                *cycles
+            }
+            Incoming::Read(_) => 0,
+            Incoming::Pages { pages, blocked, .. } if u64::from(pages.end - pages.start) > room => {
+                blocked.get_or_insert(cycle);
+                return;
+            }
+            Incoming::Pages { pages, faults, since, blocked } => {
+                let count = pages.end - pages.start;
+                let bytes = u64::from(count) * self.space.geometry.page_bytes;
+                let cycles = self.pcie.cycles_of(count, self.space.geometry.page_bytes);
+                let for_room = blocked.map_or(0, |began| cycle - began);
+                self.counts.stall_room += *faults * for_room;
+                self.counts.stall_queue += *faults * (cycle - *since - for_room);
+                self.counts.stall_transfer += *faults * cycles;
+                self.channels.used += u64::from(count);
+                self.channels.queued -= u64::from(count);
+                self.counts.in_bytes += bytes;
+                self.counts.in_busy += cycles;
+                self.counts.in_full += (cycles as f64 * self.pcie.utilisation(bytes)) as u64;
+                self.series.add(0, cycle, cycle + cycles, bytes);
+                cycles
+            }
+        };
+        self.channels.reading = self.channels.reads.pop_front();
+        self.wake_at(cycle + cycles, Wake::Read, out);
+    }
+
+    /// A transfer to the device has ended.
+    pub(crate) fn read_ends(&mut self, now: Picos, out: &mut Actions) {
+        match self.channels.reading.take() {
+            Some(Incoming::Pages { pages, .. }) => self.pages_come(&pages, out),
+            Some(Incoming::Read(fault)) => out.push(Action::Resume(fault)),
+            Some(Incoming::Service { .. }) | None => {}
+        }
+        self.begin_read(now, out);
+        if self.is_driver() && self.channels.no_reads() {
+            self.replay(now, out);
+        }
+        self.make_room_later(now, out);
+    }
+
+    fn pages_come(&mut self, pages: &Range<u32>, out: &mut Actions) {
+        out.push(Action::Arrive(self.space.geometry.range(pages)));
+        for page in pages.clone().map(Page) {
+            let flags = self.space.flags(page);
+            self.counts.migrated += 1;
+            self.counts.prefetched += u64::from(flags.has(Flags::PREFETCHED));
+            self.counts.thrashed += u64::from(flags.has(Flags::WAS_HERE));
+            self.space.arrive(page);
+            self.recency.arrived(&self.space, page);
+            if flags.has(Flags::TOUCHED) {
+                if self.is_driver() {
+                    // It stays until those who wait for it have gone on.
+                    self.space.take(page);
+                    self.service.arrived.push(page);
+                } else {
+                    out.push(Action::Resume(Self::fault_of(page)));
+                }
+            }
+        }
+    }
+
+    /// True if there is less room than all that is to come needs.
+    fn lacks_room(&self) -> bool {
+        let capacity = self.capacity();
+        let buffer = (self.config.free_buffer * capacity as f64) as u64;
+        let Channels { used, queued, leaving, .. } = self.channels;
+        capacity + leaving < buffer + used + queued
+    }
+
+    /// Makes room when those who waited for the pages that have just come are under way: these pages are in use then.
+    pub(crate) fn make_room_later(&self, now: Picos, out: &mut Actions) {
+        if self.lacks_room() {
+            self.wake_at(self.cycle(now), Wake::Evict, out);
+        }
+    }
+
+    /// Chooses what leaves until there is room for all that is to come.
+    pub(crate) fn make_room(&mut self, now: Picos, out: &mut Actions) {
+        while self.lacks_room() {
+            self.memory_is_full();
+            let mut among = Candidates {
+                space: &self.space,
+                recency: &self.recency,
+                random: &mut self.random,
+                reserve: self.config.reserve_recent,
+            };
+            let chosen = evict::choose(self.eviction.as_mut(), &mut among);
+            if chosen.is_empty() {
+                self.channels.starved = true;
+                break;
+            }
+            for pages in chosen {
+                self.send_away(pages, false);
+            }
+        }
+        self.begin_write(now, out);
+    }
+
+    /// Memory does not suffice: what changes then.
+    fn memory_is_full(&mut self) {
+        if !self.oversubscribed {
+            self.oversubscribed = true;
+            if let Some(other) = self.prefetcher_when_full.take()
+                && self.adaptive.is_none()
+            {
+                self.prefetcher = other;
+            }
+        }
+        if let Some(adaptive) = &mut self.adaptive
+            && let Some(policy) = adaptive.policy()
+        {
+            self.counts.switches += 1;
+            self.eviction = evict::named("tree");
+            if policy.delays_migration {
+                self.place.delay_when_full();
+            }
+        }
+    }
+
+    /// Puts pages into the queue to the host.
+    pub(crate) fn send_away(&mut self, pages: Range<u32>, for_host: bool) {
+        for page in pages.clone().map(Page) {
+            self.space.mark_leaving(page);
+        }
+        self.channels.leaving += u64::from(pages.end - pages.start);
+        self.channels.writes.push_back(Outgoing { pages, for_host });
+    }
+
+    /// Begins the next transfer to the host, if it can.
+    pub(crate) fn begin_write(&mut self, now: Picos, out: &mut Actions) {
+        while !self.channels.writing
+            && let Some(Outgoing { pages, for_host }) = self.channels.writes.pop_front()
+        {
+            self.channels.leaving -= u64::from(pages.end - pages.start);
+            let (rescued, gone): (Vec<u32>, Vec<u32>) =
+                pages.partition(|&page| self.space.flags(Page(page)).has(Flags::RESCUED));
+            if !rescued.is_empty() {
+                // Something else must go in their place.
+                self.wake_at(self.cycle(now), Wake::Evict, out);
+            }
+            for page in rescued {
+                self.counts.rescued += 1;
+                self.space.unmark_leaving(Page(page));
+                self.space.flags_mut(Page(page)).set(Flags::DIRTY);
+            }
+            let mut cycles = 0;
+            for run in runs(&gone) {
+                cycles += self.leave(&run, for_host, self.cycle(now) + cycles, out);
+            }
+            if cycles > 0 {
+                self.channels.writing = true;
+                self.wake_at(self.cycle(now) + cycles, Wake::Write, out);
+            }
+            self.begin_read(now, out);
+        }
+    }
+
+    /// Pages leave: the core cycles of their transfer, which begins at `cycle`.
+    fn leave(&mut self, pages: &Range<u32>, for_host: bool, cycle: u64, out: &mut Actions) -> u64 {
+        let geometry = self.space.geometry;
+        let tree = geometry.tree(Page(pages.start));
+        // UVMSmart copies what is clean, too, unless it is told that what was only read need not be.
+        let written = || pages.clone().any(|page| self.space.flags(Page(page)).has(Flags::DIRTY));
+        let copied = for_host || !self.config.invalidate_clean || written();
+        if !for_host {
+            for block in self.space.blocks_of(tree) {
+                self.space.blocks[block as usize].round_trips += 1;
+            }
+        }
+        for page in pages.clone().map(Page) {
+            let dirty = self.space.flags(page).has(Flags::DIRTY);
+            match (for_host, dirty) {
+                (true, _) => self.counts.synced += 1,
+                (false, true) => self.counts.evicted_dirty += 1,
+                (false, false) => self.counts.evicted_clean += 1,
+            }
+            self.space.leave(page);
+            self.recency.left(&self.space, page);
+            if !for_host {
+                self.space.flags_mut(page).set(Flags::WAS_HERE);
+            }
+        }
+        let count = pages.end - pages.start;
+        self.channels.used = self.channels.used.saturating_sub(u64::from(count));
+        out.push(Action::Leave { pages: geometry.range(pages), copied });
+        if !copied {
+            return 0;
+        }
+        let cycles = self.pcie.cycles_of(count, geometry.page_bytes);
+        self.count_out(u64::from(count) * geometry.page_bytes, cycle, cycles);
+        cycles
+    }
+
+    /// Counts what goes to the host.
+    pub(crate) fn count_out(&mut self, bytes: u64, cycle: u64, cycles: u64) {
+        self.counts.out_bytes += bytes;
+        self.counts.out_busy += cycles;
+        self.counts.out_full += (cycles as f64 * self.pcie.utilisation(bytes)) as u64;
+        self.series.add(1, cycle, cycle + cycles, bytes);
+    }
+
+    /// A transfer to the host has ended.
+    pub(crate) fn write_ends(&mut self, now: Picos, out: &mut Actions) {
+        self.channels.writing = false;
+        self.begin_write(now, out);
+        self.make_room(now, out);
+    }
+}
