@@ -1,9 +1,10 @@
 //! The vocabulary that every room of StrataSim shares, and nothing else.
 //!
-//! Six groups live here:
+//! Seven groups live here:
 //!
 //! * [`addr`]: what an address, a size and a launch shape are ([`Addr`], [`Bytes`], [`Dim3`]);
 //! * [`op`]: what a warp does, as seen from outside the warp ([`OpInfo`], [`WarpOp`], [`OpBatch`], [`WarpSource`]);
+//! * [`image`]: what a texture is ([`Image`], [`Texture`]);
 //! * [`count`]: how much was executed ([`Counts`]);
 //! * [`stats`]: what a run reports, by path, with unit and description ([`Stats`]);
 //! * [`config`]: reading what people write in TOML, all errors at once;
@@ -23,6 +24,7 @@
 pub mod addr;
 pub mod config;
 pub mod count;
+pub mod image;
 pub mod nearest;
 pub mod op;
 pub mod settings;
@@ -30,6 +32,7 @@ pub mod stats;
 
 pub use addr::{Addr, Bytes, Dim3, LINE_BYTES, LineAddr, SECTOR_BYTES};
 pub use count::Counts;
+pub use image::{AddressMode, Channel, Format, Image, Texture};
 pub use op::{
     Access, AddressSet, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,
     WarpSource,

@@ -3,7 +3,7 @@
 use crate::engine::{
     AllocFlags, Allocation, CopyReport, Engine, HostError, HostEvent, Launch, LaunchReport, ModuleId, SymbolAddress,
 };
-use strata_core::{Addr, Bytes, Dim3};
+use strata_core::{Addr, Bytes, Dim3, Image, Texture};
 
 /// A kernel argument.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,6 +105,21 @@ impl Device {
         self.engine.fill(start, size, byte)?;
         self.engine.hear(&HostEvent::Memset { start, size });
         Ok(())
+    }
+
+    /// Makes a texture object of an image in one allocation; the value is an argument of kernels.
+    pub fn create_texture(&mut self, texture: &Texture) -> Result<u64, HostError> {
+        self.engine.create_texture(texture)
+    }
+
+    /// Makes a surface object.
+    pub fn create_surface(&mut self, image: &Image) -> Result<u64, HostError> {
+        self.engine.create_surface(image)
+    }
+
+    /// Forgets a texture or surface object; the memory of its image stays.
+    pub fn destroy_object(&mut self, handle: u64) -> Result<(), HostError> {
+        self.engine.destroy_object(handle)
     }
 
     /// The address of a module-scope variable.

@@ -43,6 +43,26 @@ pub fn coalesce(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: u8, gr
     }
 }
 
+/// Joins requests for the same line: of an instruction whose lanes each read several places.
+pub fn merge_lines(lines: &mut Vec<LineRequest>) {
+    let mut kept = 0;
+    for at in 0..lines.len() {
+        let request = lines[at];
+        match lines[..kept].iter().position(|r| r.line == request.line) {
+            Some(same) => {
+                let LineRequest { sectors, full, .. } = &mut lines[same];
+                *sectors = sectors.or(request.sectors);
+                *full = full.or(request.full);
+            }
+            None => {
+                lines[kept] = request;
+                kept += 1;
+            }
+        }
+    }
+    lines.truncate(kept);
+}
+
 /// Bytes of a sector.
 const SECTOR: u32 = 32;
 
@@ -180,6 +200,15 @@ mod tests {
         let mut batch = OpBatch::default();
         batch.scatter(mask, Space::Global, &std::array::from_fn(|l| address(l as u64)));
         batch
+    }
+
+    #[test]
+    fn requests_for_one_line_are_joined() {
+        let request =
+            |line, sectors| LineRequest { line: LineAddr(line), sectors: SectorMask(sectors), full: SectorMask::NONE };
+        let mut lines = vec![request(7, 1), request(9, 2), request(7, 4), request(8, 1), request(9, 2)];
+        merge_lines(&mut lines);
+        assert_eq!(lines, [request(7, 5), request(9, 2), request(8, 1)]);
     }
 
     /// A batch with the pattern that the addresses have, if they have one.
