@@ -2,7 +2,8 @@
 
 use crate::check::Watched;
 use crate::exec::{Inst, Slot};
-use crate::ops::matrix::{Product, Rows, Transfer};
+use crate::ops::matrix::Product;
+use crate::ops::matrix_memory::{Rows, Transfer};
 use crate::ops::surface::SurfaceAccess;
 use crate::ops::texture::Fetch;
 use arrayvec::ArrayVec;

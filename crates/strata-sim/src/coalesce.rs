@@ -48,16 +48,13 @@ pub fn merge_lines(lines: &mut Vec<LineRequest>) {
     let mut kept = 0;
     for at in 0..lines.len() {
         let request = lines[at];
-        match lines[..kept].iter().position(|r| r.line == request.line) {
-            Some(same) => {
-                let LineRequest { sectors, full, .. } = &mut lines[same];
-                *sectors = sectors.or(request.sectors);
-                *full = full.or(request.full);
-            }
-            None => {
-                lines[kept] = request;
-                kept += 1;
-            }
+        if let Some(same) = lines[..kept].iter().position(|r| r.line == request.line) {
+            let LineRequest { sectors, full, .. } = &mut lines[same];
+            *sectors = sectors.or(request.sectors);
+            *full = full.or(request.full);
+        } else {
+            lines[kept] = request;
+            kept += 1;
         }
     }
     lines.truncate(kept);

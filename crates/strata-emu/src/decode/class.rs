@@ -39,17 +39,14 @@ pub(super) fn info(function: &Function, i: &Instruction, line: u32) -> OpInfo {
 
 fn memory(i: &Instruction) -> (Space, Access, u8) {
     let access = match i.op {
-        O::Ld | O::Ldu => Access::Load,
-        O::St => Access::Store,
-        O::Atom => Access::Atomic,
+        O::Mbarrier if i.has(Word::PendingCount) => return (Space::None, Access::None, 0),
+        O::Mbarrier if i.has(Word::Init) => Access::Store,
+        O::Ld | O::Ldu | O::Tex | O::Tld4 | O::Suld => Access::Load,
+        O::St | O::Sust => Access::Store,
+        O::Atom | O::Mbarrier => Access::Atomic,
         O::Red => Access::Reduce,
         O::Cp if i.operands.len() >= 3 => Access::Copy,
         O::Prefetch | O::Prefetchu if !i.operands.is_empty() => Access::Prefetch,
-        O::Tex | O::Tld4 | O::Suld => Access::Load,
-        O::Sust => Access::Store,
-        O::Mbarrier if i.has(Word::Init) => Access::Store,
-        O::Mbarrier if i.has(Word::PendingCount) => return (Space::None, Access::None, 0),
-        O::Mbarrier => Access::Atomic,
         _ if let Some(stores) = transfers(i) => {
             if stores {
                 Access::Store

@@ -7,7 +7,8 @@ use crate::fragment::{Fragment, Number, Part, Shape, footprint};
 use crate::kernel::{Control, Matrix};
 use crate::lane_op;
 use crate::ops::collective::CONTROL_BITS;
-use crate::ops::matrix::{self, Product, Rows, Transfer};
+use crate::ops::matrix::{self, Product};
+use crate::ops::matrix_memory::{self, Rows, Transfer};
 use strata_ptx::ast::{Instruction, Opcode as O, Operand, Type, Word};
 
 /// True for instructions that all lanes of a warp execute together on registers of all of them.
@@ -67,7 +68,7 @@ impl Decoder<'_> {
     pub(super) fn matrix(&mut self, i: &Instruction) -> Decoded<Inst> {
         match i.op {
             O::Movmatrix => {
-                let mut decoded = inst(plain(matrix::transpose_register));
+                let mut decoded = inst(plain(matrix_memory::transpose_register));
                 decoded.d = self.destination(&i.operands[0], Type::B32)?;
                 decoded.a = self.source32(&i.operands[1])?;
                 decoded.imm = self.add_control(Control::Together);
@@ -168,9 +169,9 @@ impl Decoder<'_> {
         let offset = self.transfer_address(&mut place, i, address)?;
         let operands = Transfer { fragment, row_major: i.has(Word::Row), offset, stride };
         let run: OpFn = if stores {
-            |x, i, m| unsafe { matrix::store_fragment(x, i, m) }
+            |x, i, m| unsafe { matrix_memory::store_fragment(x, i, m) }
         } else {
-            |x, i, m| unsafe { matrix::load_fragment(x, i, m) }
+            |x, i, m| unsafe { matrix_memory::load_fragment(x, i, m) }
         };
         let decoded = self.with_operands(run, Matrix::Transfer(Box::new(operands)));
         Ok(Inst { run: decoded.run, imm: decoded.imm, ..place })
@@ -190,9 +191,9 @@ impl Decoder<'_> {
         let offset = self.transfer_address(&mut place, i, address)?;
         let operands = Matrix::Rows(Rows { registers, transposed: i.has(Word::Trans), offset });
         let run: OpFn = if stores {
-            |x, i, m| unsafe { matrix::store_rows(x, i, m) }
+            |x, i, m| unsafe { matrix_memory::store_rows(x, i, m) }
         } else {
-            |x, i, m| unsafe { matrix::load_rows(x, i, m) }
+            |x, i, m| unsafe { matrix_memory::load_rows(x, i, m) }
         };
         let decoded = self.with_operands(run, operands);
         Ok(Inst { run: decoded.run, imm: decoded.imm, ..place })

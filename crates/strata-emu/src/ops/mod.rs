@@ -6,6 +6,7 @@ pub(crate) mod collective;
 pub(crate) mod frame;
 pub(crate) mod local;
 pub(crate) mod matrix;
+pub(crate) mod matrix_memory;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod moves;

@@ -133,13 +133,11 @@ impl Warp {
         let code = &x.launch.kernel.functions[x.code as usize];
         let i = &code.insts[self.splits[first].pc as usize];
         // SAFETY: the context points at the frame that all these splits share.
-        match unsafe { (i.run)(x, i, here) } {
-            Flow::Fault => Err(x.cause.take().map_or(Cause::Unsupported { what: "unknown fault".into() }, |c| *c)),
-            _ => {
-                self.current = current;
-                Ok(())
-            }
+        if unsafe { (i.run)(x, i, here) } == Flow::Fault {
+            return Err(x.cause.take().map_or(Cause::Unsupported { what: "unknown fault".into() }, |c| *c));
         }
+        self.current = current;
+        Ok(())
     }
 
     /// Lets splits go that waited at CTA barrier `id`, and gives them its reduction.
