@@ -5,6 +5,7 @@
 //! * [`addr`]: what an address, a size and a launch shape are ([`Addr`], [`Bytes`], [`Dim3`]);
 //! * [`advice`]: what a program says about the use of its memory ([`Advice`]);
 //! * [`op`]: what a warp does, as seen from outside the warp ([`OpInfo`], [`WarpOp`], [`OpBatch`], [`WarpSource`]);
+//! * [`image`]: what a texture is ([`Image`], [`Texture`]);
 //! * [`count`]: how much was executed ([`Counts`]);
 //! * [`stats`]: what a run reports, by path, with unit and description ([`Stats`]);
 //! * [`config`]: reading what people write in TOML, all errors at once;
@@ -25,6 +26,7 @@ pub mod addr;
 pub mod advice;
 pub mod config;
 pub mod count;
+pub mod image;
 pub mod nearest;
 pub mod op;
 pub mod paged;
@@ -34,6 +36,7 @@ pub mod stats;
 pub use addr::{Addr, Bytes, Dim3, LINE_BYTES, LineAddr, SECTOR_BYTES};
 pub use advice::Advice;
 pub use count::Counts;
+pub use image::{AddressMode, Channel, Format, Image, Texture};
 pub use op::{
     Access, AddressSet, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,
     WarpSource,

@@ -167,7 +167,7 @@ pub struct OpInfo {
     /// Registers written, by number in the function (not the packed slot).
     pub dst: ArrayVec<u32, 8>,
     /// Registers read, guard predicate included.
-    pub src: ArrayVec<u32, 12>,
+    pub src: ArrayVec<u32, 32>,
     /// Line of the PTX file.
     pub line: u32,
     /// The instruction as written, without operands: `add.s64`.

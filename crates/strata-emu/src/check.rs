@@ -11,7 +11,8 @@
 //! * What is told does not depend on the number of host threads: see [`Output::warn`](crate::Output).
 //!
 //! Deliberately absent: the frames of calls. A function that is called twice finds its local variables as its first call
-//! (or another function's) left them, and a read of these is not told.
+//! (or another function's) left them, and a read of these is not told. Nor are reads of whole matrices (`wmma.load`,
+//! `ldmatrix`) looked at; what matrix instructions write counts as written.
 
 use crate::exec::{Exec, Flow, Inst, OpFn};
 use crate::fault::Cause;
@@ -100,6 +101,13 @@ pub(crate) struct Checker {
 }
 
 impl Checker {
+    /// Marks bytes of shared memory that an instruction wrote which is not looked at itself.
+    pub(crate) fn wrote_shared(&mut self, x: &Exec<'_>, first: u64, bytes: u64) {
+        let shadow = self.shared.entry(x.resident).or_insert_with(|| Shadow::new(x.cta, x.shared_bytes));
+        shadow.become_cta(x.cta);
+        shadow.set(first, bytes);
+    }
+
     /// Looks at one instruction: marks what it writes; gives lane and first byte of a read of nothing.
     fn look(&mut self, x: &Exec<'_>, i: &Inst, m: LaneMask, watched: &Watched) -> Option<Cause> {
         let offsets = offsets(x, i, watched);

@@ -2,6 +2,10 @@
 
 use crate::check::Watched;
 use crate::exec::{Inst, Slot};
+use crate::ops::matrix::Product;
+use crate::ops::matrix_memory::{Rows, Transfer};
+use crate::ops::surface::SurfaceAccess;
+use crate::ops::texture::Fetch;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -79,6 +83,11 @@ pub(crate) struct Code {
     pub(crate) blocks: Vec<Block>,
     /// What to do at instructions that the warp's scheduler handles; see [`Code::control`].
     pub(crate) controls: Vec<Control>,
+    /// Operands of matrix instructions, which are more than an [`Inst`] holds.
+    pub(crate) matrices: Vec<Matrix>,
+    /// Operands of reads of textures, and of accesses to surfaces.
+    pub(crate) fetches: Vec<Fetch>,
+    pub(crate) surfaces: Vec<SurfaceAccess>,
     /// Values that operands refer to as constants, to be laid out when a launch begins.
     pub(crate) constants: Vec<Constant>,
     /// Units of the frame.
@@ -200,8 +209,20 @@ pub(crate) enum Control {
         /// Computes the lanes' results from it.
         finish: crate::exec::OpFn,
     },
+    /// An instruction that all lanes execute together: wait for them, then run it once for all.
+    Together,
     /// A CTA barrier.
     Barrier(Barrier),
+}
+
+/// The operands of a matrix instruction.
+pub(crate) enum Matrix {
+    /// `wmma.mma`, `mma`.
+    Product(Box<Product>),
+    /// `wmma.load`, `wmma.store`.
+    Transfer(Box<Transfer>),
+    /// `ldmatrix`, `stmatrix`.
+    Rows(Rows),
 }
 
 /// A CTA barrier instruction; slot `a` holds its number, slot `b` the thread count if `counted`.

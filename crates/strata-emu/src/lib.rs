@@ -66,6 +66,7 @@ mod cta;
 mod decode;
 mod exec;
 mod fault;
+mod fragment;
 mod kernel;
 mod lanes;
 mod launch;
@@ -81,7 +82,7 @@ pub use fault::{Cause, Fault};
 pub use launch::{LaunchConfig, LaunchError, Progress};
 pub use memory::{
     AllocationRecord, Capacity, DEVICE_ALIGN, DEVICE_BASE, LOCAL_WINDOW, MANAGED_ALIGN, Memory, MemoryError, Nearest,
-    SHARED_WINDOW, WINDOW_BYTES,
+    OBJECT_BASE, SHARED_WINDOW, WINDOW_BYTES,
 };
 pub use output::Output;
 pub use program::{Param, Program};

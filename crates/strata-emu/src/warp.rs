@@ -495,7 +495,7 @@ impl Warp {
                     if returns {
                         self.come_back(kernel, current, going);
                     } else {
-                        self.end(x, going);
+                        self.end(x, going)?;
                     }
                 }
                 if going == mask {
@@ -568,7 +568,7 @@ impl Warp {
     }
 
     /// Lanes exit the kernel.
-    fn end(&mut self, x: &mut Exec<'_>, lanes: LaneMask) {
+    fn end(&mut self, x: &mut Exec<'_>, lanes: LaneMask) -> Result<(), Cause> {
         self.live &= !lanes;
         x.live = self.live;
         for node in 0..self.splits.len() {
@@ -583,7 +583,7 @@ impl Warp {
         }
         self.current = current;
         self.spins = 0;
-        self.open_if_complete(x);
+        self.open_if_complete(x)
     }
 }
 

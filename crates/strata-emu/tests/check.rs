@@ -230,3 +230,12 @@ fn warnings_before_a_fault_are_kept() {
     assert!(result.unwrap_err().to_string().contains("out of bounds"));
     assert_eq!(output.take_warnings().len(), 1, "the read that is out of bounds is no warning");
 }
+
+#[test]
+fn what_matrix_instructions_write_counts_as_written() {
+    // Two warps store the same matrix of 8 by 8 halves, 128 bytes; the byte behind it was never written.
+    let store = "and.b32 %r4, %r0, 7;\nmad.lo.s32 %r4, %r4, 16, %r1;\n\
+         stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r4], {%r0};\nbar.sync 0;\n";
+    assert_eq!(warnings(&format!("{store}ld.shared.u32 %r3, [%r1+124];")), []);
+    assert_eq!(warnings(&format!("{store}ld.shared.u32 %r3, [%r1+128];")), [(Space::Shared, 128, 128, 0)]);
+}

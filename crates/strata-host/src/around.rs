@@ -4,7 +4,7 @@ use crate::{
     AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
     ModuleId, SymbolAddress,
 };
-use strata_core::{Addr, Bytes};
+use strata_core::{Addr, Bytes, Image, Texture};
 
 /// An engine that stands around another and passes everything on, except for what it does itself.
 pub trait Around {
@@ -56,6 +56,18 @@ impl<A: Around> Engine for A {
 
     fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
         self.inside_mut().fill(start, size, byte)
+    }
+
+    fn create_texture(&mut self, texture: &Texture) -> Result<u64, HostError> {
+        self.inside_mut().create_texture(texture)
+    }
+
+    fn create_surface(&mut self, image: &Image) -> Result<u64, HostError> {
+        self.inside_mut().create_surface(image)
+    }
+
+    fn destroy_object(&mut self, handle: u64) -> Result<(), HostError> {
+        self.inside_mut().destroy_object(handle)
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<LaunchReport, HostError> {

@@ -4,7 +4,7 @@ use crate::engine::{
     AllocFlags, Allocation, CopyReport, Engine, HostError, HostEvent, Launch, LaunchReport, ModuleId, SymbolAddress,
 };
 use std::collections::BTreeMap;
-use strata_core::{Addr, Advice, Bytes, Dim3};
+use strata_core::{Addr, Advice, Bytes, Dim3, Image, Texture};
 
 /// A kernel argument.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,6 +149,21 @@ impl Device {
     /// Says how managed memory will be used (`cudaMemAdvise`).
     pub fn advise(&mut self, start: Addr, size: Bytes, advice: Advice) {
         self.engine.hear(&HostEvent::Advise { start, size, advice });
+    }
+
+    /// Makes a texture object of an image in one allocation; the value is an argument of kernels.
+    pub fn create_texture(&mut self, texture: &Texture) -> Result<u64, HostError> {
+        self.engine.create_texture(texture)
+    }
+
+    /// Makes a surface object.
+    pub fn create_surface(&mut self, image: &Image) -> Result<u64, HostError> {
+        self.engine.create_surface(image)
+    }
+
+    /// Forgets a texture or surface object; the memory of its image stays.
+    pub fn destroy_object(&mut self, handle: u64) -> Result<(), HostError> {
+        self.engine.destroy_object(handle)
     }
 
     /// The address of a module-scope variable.

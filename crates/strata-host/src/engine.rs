@@ -1,7 +1,7 @@
 //! What stands behind a device.
 
 use strata_core::stats::Members;
-use strata_core::{Addr, Advice, Bytes, Counts, Dim3, Stats};
+use strata_core::{Addr, Advice, Bytes, Counts, Dim3, Image, Stats, Texture};
 
 /// An error of a host call or of the device program it started, ready to be shown.
 #[derive(Debug, thiserror::Error)]
@@ -160,6 +160,18 @@ pub trait Engine {
     fn read(&self, start: Addr, data: &mut [u8]) -> Result<(), HostError>;
     /// Sets device memory.
     fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError>;
+    /// Makes a texture object; gives the value that kernels name it by.
+    fn create_texture(&mut self, _texture: &Texture) -> Result<u64, HostError> {
+        Err(HostError::Call { call: "create texture", reason: "this engine has none".into() })
+    }
+    /// Makes a surface object; gives the value that kernels name it by.
+    fn create_surface(&mut self, _image: &Image) -> Result<u64, HostError> {
+        Err(HostError::Call { call: "create surface", reason: "this engine has none".into() })
+    }
+    /// Forgets a texture or surface object.
+    fn destroy_object(&mut self, handle: u64) -> Result<(), HostError> {
+        Err(HostError::Call { call: "destroy object", reason: format!("{handle:#x} is no texture or surface") })
+    }
     /// Runs a kernel to its end.
     fn launch(&mut self, launch: &Launch) -> Result<LaunchReport, HostError>;
     /// What copies did so far.

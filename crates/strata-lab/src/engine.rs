@@ -5,7 +5,7 @@ use crate::setup::Setup;
 use crate::trace::Recording;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use strata_core::{Addr, Bytes, Counts, GridSource, LINE_BYTES, LineAddr, Stats};
+use strata_core::{Addr, Bytes, Counts, GridSource, Image, LINE_BYTES, LineAddr, Stats, Texture};
 use strata_emu::{Capacity, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
 use strata_host::{
     AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
@@ -284,6 +284,18 @@ impl Engine for Emulated {
 
     fn fill(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
         self.memory.fill(start, size, byte).map_err(|e| call("memset", &e))
+    }
+
+    fn create_texture(&mut self, texture: &Texture) -> Result<u64, HostError> {
+        self.memory.create_texture(texture).map_err(|e| call("create texture", &e))
+    }
+
+    fn create_surface(&mut self, image: &Image) -> Result<u64, HostError> {
+        self.memory.create_surface(image).map_err(|e| call("create surface", &e))
+    }
+
+    fn destroy_object(&mut self, handle: u64) -> Result<(), HostError> {
+        self.memory.destroy_object(handle).map_err(|e| call("destroy object", &e))
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<LaunchReport, HostError> {

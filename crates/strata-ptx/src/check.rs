@@ -163,6 +163,17 @@ fn place(
 
 /// Whether the kind of an operand fits a place.
 fn fits(spec: &Spec, operand: &Operand, written: bool, words: &[Word]) -> bool {
+    if let (Some(elements), Operand::Vector(items)) = (spec.elements, operand) {
+        // Of a bracketed list, the coordinates count; a single one may stand without braces.
+        let counted = match (spec.role, items.last()) {
+            (Role::Bracketed, Some(Operand::Vector(coordinates))) => coordinates.len(),
+            (Role::Bracketed, _) => 1,
+            _ => items.len(),
+        };
+        if counted != usize::from(elements) {
+            return false;
+        }
+    }
     if let Operand::Pair(first, second) = operand {
         return spec.pairing != Pairing::Never
             && kind_fits(spec.role, first, written, words)

@@ -223,7 +223,7 @@ fn outputs_and_execution_come_from_the_table() {
     let f = kernel(
         ".reg .b32 %r<9>; .reg .b64 %d; .reg .pred %p; .reg .f32 %f<5>; ld.global.u32 %r0, [%d]; st.global.u32 [%d], %r0; \
          atom.global.add.u32 %r0, [%d], 1; red.global.add.u32 [%d], 1; shfl.sync.idx.b32 %r0|%p, %r1, 0, 31, -1; bar.sync 0; \
-         tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d, {%f0, %f1}]; ret;",
+         tex.cube.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d, {%f0, %f1, %f2, %f2}]; ret;",
     );
     let outputs: Vec<u8> = f.instructions.iter().map(|i| i.outputs).collect();
     assert_eq!(outputs, [1, 0, 1, 0, 1, 0, 1, 0]);
@@ -231,8 +231,11 @@ fn outputs_and_execution_come_from_the_table() {
         f.instructions.iter().map(|i| i.executes).collect::<Vec<_>>(),
         [true, true, true, true, true, true, false, true]
     );
-    let m = module(".entry k() { .reg .b64 %d; .reg .b32 %r; txq.width.b32 %r, [%d]; ret; }");
-    assert_eq!(m.unsupported().map(|(f, i)| format!("{}: {i}", f.name)).collect::<Vec<_>>(), ["k: txq.width.b32"]);
+    let m = module(".entry k() { .reg .b64 %d; .reg .b32 %r; txq.channel_order.b32 %r, [%d]; ret; }");
+    assert_eq!(
+        m.unsupported().map(|(f, i)| format!("{}: {i}", f.name)).collect::<Vec<_>>(),
+        ["k: txq.channel_order.b32"]
+    );
 }
 
 #[test]

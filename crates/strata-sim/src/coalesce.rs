@@ -45,6 +45,23 @@ pub fn coalesce(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: u8, gr
     }
 }
 
+/// Joins requests for the same line: of an instruction whose lanes each read several places.
+pub fn merge_lines(lines: &mut Vec<LineRequest>) {
+    let mut kept = 0;
+    for at in 0..lines.len() {
+        let request = lines[at];
+        if let Some(same) = lines[..kept].iter().position(|r| r.line == request.line) {
+            let LineRequest { sectors, full, .. } = &mut lines[same];
+            *sectors = sectors.or(request.sectors);
+            *full = full.or(request.full);
+        } else {
+            lines[kept] = request;
+            kept += 1;
+        }
+    }
+    lines.truncate(kept);
+}
+
 /// Bytes of a sector.
 const SECTOR: u32 = 32;
 
@@ -186,6 +203,17 @@ mod tests {
         let mut batch = OpBatch::default();
         batch.scatter(mask, Space::Global, &std::array::from_fn(|l| address(l as u64)));
         batch
+    }
+
+    #[test]
+    fn requests_for_one_line_are_joined() {
+        let request = |line, mask| {
+            let (sectors, full) = (SectorMask(mask), SectorMask::NONE);
+            LineRequest { line: LineAddr(line), sectors, asked: sectors, full }
+        };
+        let mut lines = vec![request(7, 1), request(9, 2), request(7, 4), request(8, 1), request(9, 2)];
+        merge_lines(&mut lines);
+        assert_eq!(lines, [request(7, 5), request(9, 2), request(8, 1)]);
     }
 
     /// A batch with the pattern that the addresses have, if they have one.

@@ -1,5 +1,6 @@
 //! What an instruction is, for whoever counts or times it.
 
+use super::matrix::{transfer_width, transfers};
 use super::memory::synchronises;
 use arrayvec::ArrayVec;
 use strata_core::{Access, OpClass, OpInfo, Space};
@@ -16,7 +17,7 @@ pub(super) fn info(function: &Function, i: &Instruction, line: u32) -> OpInfo {
         access,
         width,
         bypass_l1: synchronises(i) || i.has(Word::Cg),
-        read_only: i.has(Word::Nc),
+        read_only: i.has(Word::Nc) || matches!(i.op, O::Tex | O::Tld4),
         dst: ArrayVec::default(),
         src: ArrayVec::default(),
         line,
@@ -38,15 +39,30 @@ pub(super) fn info(function: &Function, i: &Instruction, line: u32) -> OpInfo {
 
 fn memory(i: &Instruction) -> (Space, Access, u8) {
     let access = match i.op {
-        O::Ld | O::Ldu => Access::Load,
-        O::St => Access::Store,
-        O::Atom => Access::Atomic,
+        O::Mbarrier if i.has(Word::PendingCount) => return (Space::None, Access::None, 0),
+        O::Mbarrier if i.has(Word::Init) => Access::Store,
+        O::Ld | O::Ldu | O::Tex | O::Tld4 | O::Suld => Access::Load,
+        O::St | O::Sust => Access::Store,
+        O::Atom | O::Mbarrier => Access::Atomic,
         O::Red => Access::Reduce,
         O::Cp if i.operands.len() >= 3 => Access::Copy,
         O::Prefetch | O::Prefetchu if !i.operands.is_empty() => Access::Prefetch,
+        _ if let Some(stores) = transfers(i) => {
+            if stores {
+                Access::Store
+            } else {
+                Access::Load
+            }
+        }
         _ => return (Space::None, Access::None, 0),
     };
+    // Texels are loads of device memory. They never straddle sectors, so one byte stands for each.
+    if matches!(i.op, O::Tex | O::Tld4) {
+        return (Space::Global, access, 1);
+    }
+    let surface = matches!(i.op, O::Suld | O::Sust);
     let space = match i.space() {
+        _ if surface => Space::Global,
         Some(StateSpace::Global | StateSpace::Tex) => Space::Global,
         Some(StateSpace::Const) => Space::Const,
         Some(StateSpace::Shared) if access == Access::Copy => Space::Global,
@@ -56,6 +72,7 @@ fn memory(i: &Instruction) -> (Space, Access, u8) {
         None => Space::Generic,
     };
     let width = match (access, i.operands.get(2)) {
+        _ if transfers(i).is_some() => transfer_width(i) as u8,
         (Access::Copy, Some(Operand::Immediate(strata_ptx::ast::Immediate::Int(n)))) => *n as u8,
         _ => i.types().last().map_or(0, |t| t.bytes() as usize * i.vector_len()) as u8,
     };
@@ -66,6 +83,7 @@ fn class(i: &Instruction) -> OpClass {
     let ty = i.ty();
     let approximate = i.has(Word::Approx);
     match i.op {
+        O::Mbarrier if !i.has(Word::PendingCount) => OpClass::Memory,
         O::Ld | O::Ldu | O::St | O::Atom | O::Red | O::Cp | O::Prefetch | O::Prefetchu => OpClass::Memory,
         O::Mov | O::Selp | O::Cvta | O::Slct | O::Isspacep => OpClass::Move,
         O::Setp | O::Set | O::Testp => OpClass::Predicate,
@@ -83,6 +101,7 @@ fn class(i: &Instruction) -> OpClass {
                 OpClass::IntDiv
             }
         }
+        _ if transfers(i).is_some() => OpClass::Memory,
         O::Wmma | O::Mma | O::Ldmatrix | O::Stmatrix | O::Wgmma | O::Movmatrix => OpClass::Tensor,
         O::Tex | O::Tld4 | O::Txq | O::Suld | O::Sust | O::Suq | O::Sured => OpClass::Texture,
         O::Nanosleep | O::Pmevent | O::Brkpt => OpClass::Other,

@@ -68,10 +68,10 @@ macro_rules! atomics {
 }
 
 /// An address operand: where its base is, how wide, and what is added.
-struct Address {
-    base: Slot,
-    wide: bool,
-    offset: i64,
+pub(super) struct Address {
+    pub(super) base: Slot,
+    pub(super) wide: bool,
+    pub(super) offset: i64,
     /// Relative to the frame in local memory.
     in_frame: bool,
 }
@@ -82,12 +82,13 @@ impl Decoder<'_> {
             O::Ld | O::Ldu => self.load(i),
             O::St => self.store(i),
             O::Atom | O::Red => self.atomic(i),
+            O::Cp if i.has(Word::Mbarrier) => self.mbarrier(i),
             O::Cp => self.asynchronous(i),
             _ => self.prefetch(i),
         }
     }
 
-    fn address(&mut self, operand: &Operand) -> Decoded<Address> {
+    pub(super) fn address(&mut self, operand: &Operand) -> Decoded<Address> {
         let Operand::Address { base, offset } = operand else {
             return Err("the operand is no address".into());
         };
@@ -126,7 +127,7 @@ impl Decoder<'_> {
     }
 
     /// The space of an access as a number of [`crate::ops::memory`].
-    fn space(i: &Instruction) -> u8 {
+    pub(super) fn space(i: &Instruction) -> u8 {
         match i.space() {
             Some(StateSpace::Global) => GLOBAL,
             Some(StateSpace::Shared) => SHARED,
@@ -238,7 +239,7 @@ impl Decoder<'_> {
         Ok(decoded)
     }
 
-    fn place(&mut self, decoded: &mut Inst, place: &Address) {
+    pub(super) fn place(&mut self, decoded: &mut Inst, place: &Address) {
         decoded.a = place.base;
         decoded.imm = place.offset;
         decoded.p = u16::from(place.in_frame);

@@ -17,16 +17,24 @@ mod convert;
 mod float;
 pub(crate) mod frame;
 mod half;
+mod matrix;
+mod mbarrier;
 mod memory;
 mod moves;
 mod packed;
+mod small;
+mod texture;
 mod video;
 
 use crate::check::Watched;
 use crate::exec::{Exec, FIRST_PREDICATE, Flow, Inst, OpFn, Slot, TRUE_PREDICATE};
-use crate::kernel::{Block, Call, Callee, Code, Constant, Control, Exit, Kernel, NO_BLOCK, Origin, Test, VisitInfo};
+use crate::kernel::{
+    Block, Call, Callee, Code, Constant, Control, Exit, Kernel, Matrix, NO_BLOCK, Origin, Test, VisitInfo,
+};
 use crate::lane_op;
 use crate::lanes::map1;
+use crate::ops::surface::SurfaceAccess;
+use crate::ops::texture::Fetch;
 use crate::program::{FUNCTION_WINDOW, Symbols};
 use arrayvec::ArrayVec;
 use frame::Frame;
@@ -95,6 +103,9 @@ struct Decoder<'a> {
     constant_units: FxHashMap<(bool, u64), u32>,
     next_constant: u32,
     controls: Vec<Control>,
+    matrices: Vec<Matrix>,
+    fetches: Vec<Fetch>,
+    surfaces: Vec<SurfaceAccess>,
 }
 
 impl<'a> Decoder<'a> {
@@ -125,6 +136,9 @@ impl<'a> Decoder<'a> {
             constant_units: FxHashMap::default(),
             next_constant: 0,
             controls: Vec::new(),
+            matrices: Vec::new(),
+            fetches: Vec::new(),
+            surfaces: Vec::new(),
         }
     }
 
@@ -145,7 +159,10 @@ impl<'a> Decoder<'a> {
                 self.refuse(i, &why);
                 inst(unreachable_instruction)
             });
-            if check && let Some(watched) = Watched::new(&mut inst, &info, insts.len() as u32, self.wide_address(i)) {
+            if check
+                && !matrix::is_matrix(i.op)
+                && let Some(watched) = Watched::new(&mut inst, &info, insts.len() as u32, self.wide_address(i))
+            {
                 self.kernel.watched.insert(inst.aux, watched);
             }
             insts.push(inst);
@@ -167,6 +184,9 @@ impl<'a> Decoder<'a> {
             insts,
             blocks,
             controls: self.controls,
+            matrices: self.matrices,
+            fetches: self.fetches,
+            surfaces: self.surfaces,
             constants: self.constants,
             units: self.frame.units,
             predicates: self.packing.predicates + u32::from(FIRST_PREDICATE),
@@ -318,6 +338,10 @@ impl<'a> Decoder<'a> {
                 Ok(decoded)
             }
             O::Mov | O::Cvta | O::Selp | O::Slct | O::Isspacep | O::Prmt => self.moves(i),
+            O::Wmma | O::Mma | O::Ldmatrix | O::Stmatrix | O::Movmatrix => self.matrix(i),
+            O::Tex | O::Tld4 | O::Txq | O::Suq | O::Suld | O::Sust => self.texture(i),
+            O::Mbarrier => self.mbarrier(i),
+            O::Cvt if small::is_small(i) => self.small_floats(i),
             O::Cvt | O::Szext => self.convert(i),
             O::Bar
             | O::Barrier

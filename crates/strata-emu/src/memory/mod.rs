@@ -21,7 +21,7 @@ use memmap2::UncheckedAdvice;
 use memmap2::{MmapMut, MmapOptions};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use strata_core::{Addr, Bytes, LINE_BYTES, LineAddr};
+use strata_core::{Addr, Bytes, Image, LINE_BYTES, LineAddr, Texture};
 
 /// First address of ordinary device memory.
 pub const DEVICE_BASE: u64 = 0x7f00_0000_0000;
@@ -87,6 +87,9 @@ pub enum MemoryError {
     /// `free` of something that is no allocation's start.
     #[error("{0} is not the start of a live allocation{1}")]
     NotAllocated(Addr, String),
+    /// A texture or surface that cannot be.
+    #[error("{0}")]
+    Image(String),
     /// A host copy leaves its allocation.
     #[error("the range {start}..{end} is not inside one live allocation{nearest}")]
     OutOfRange {
@@ -104,6 +107,20 @@ pub struct Memory {
     map: MmapMut,
     capacity: Capacity,
     table: Mutex<Table>,
+    /// Textures and surfaces, by handle; destroyed ones leave their place empty, so that handles are never used again.
+    objects: Vec<Option<Object>>,
+}
+
+/// The first handle of textures and surfaces; a number that is no address.
+pub const OBJECT_BASE: u64 = 0x0400_0000_0000;
+
+/// What a handle stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Object {
+    /// For `tex`, `tld4`, `txq`.
+    Texture(Texture),
+    /// For `suld`, `sust`, `suq`.
+    Surface(Image),
 }
 
 impl Memory {
@@ -121,7 +138,7 @@ impl Memory {
         let _ = map.advise(memmap2::Advice::HugePage);
         let managed = capacity.managed_range();
         let table = Table::new(DEVICE_BASE..DEVICE_BASE + capacity.device.0, managed.start.0..managed.end.0);
-        Ok(Self { map, capacity, table: Mutex::new(table) })
+        Ok(Self { map, capacity, table: Mutex::new(table), objects: Vec::new() })
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -137,6 +154,38 @@ impl Memory {
     /// Gives an allocation back; its record is returned and remembered to explain later misuse.
     pub fn free(&self, start: Addr) -> Result<AllocationRecord, MemoryError> {
         self.table().free(start)
+    }
+
+    /// Makes a texture of an image in one live allocation; gives the handle that kernels know it by.
+    pub fn create_texture(&mut self, texture: &Texture) -> Result<u64, MemoryError> {
+        let bytes = texture.check().map_err(MemoryError::Image)?;
+        self.add_object(Object::Texture(*texture), texture.image.start, bytes)
+    }
+
+    /// Makes a surface of an image in one live allocation.
+    pub fn create_surface(&mut self, image: &Image) -> Result<u64, MemoryError> {
+        let bytes = image.bytes().map_err(MemoryError::Image)?;
+        self.add_object(Object::Surface(*image), image.start, bytes)
+    }
+
+    fn add_object(&mut self, object: Object, start: Addr, bytes: Bytes) -> Result<u64, MemoryError> {
+        self.checked(start, bytes.0)?;
+        self.objects.push(Some(object));
+        Ok(OBJECT_BASE + self.objects.len() as u64 - 1)
+    }
+
+    /// Forgets a texture or surface; the memory of its image stays.
+    pub fn destroy_object(&mut self, handle: u64) -> Result<(), MemoryError> {
+        let place = handle.checked_sub(OBJECT_BASE).and_then(|n| self.objects.get_mut(usize::try_from(n).ok()?));
+        match place.and_then(Option::take) {
+            Some(_) => Ok(()),
+            None => Err(MemoryError::Image(format!("{handle:#x} is no texture or surface"))),
+        }
+    }
+
+    /// What a handle stands for.
+    pub(crate) fn object(&self, handle: u64) -> Option<&Object> {
+        self.objects.get(usize::try_from(handle.checked_sub(OBJECT_BASE)?).ok()?)?.as_ref()
     }
 
     /// The live allocation that holds `addr`, as first byte and size.

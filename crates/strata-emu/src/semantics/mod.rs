@@ -36,6 +36,8 @@ pub mod packed;
 #[cfg(test)]
 mod reference;
 pub mod rounding;
+pub mod sampling;
+pub mod small;
 pub mod video;
 
 #[cfg(all(test, target_arch = "x86_64"))]

@@ -2,7 +2,8 @@
 
 use super::{Split, State, Warp, WarpStop};
 use crate::cta::{Barriers, give_reduction};
-use crate::exec::Exec;
+use crate::exec::{Exec, Flow};
+use crate::fault::Cause;
 use crate::kernel::{Code, Control};
 use crate::lanes::read_lanes;
 use crate::ops::collective::groups;
@@ -30,6 +31,13 @@ impl Warp {
         }
         let control = code.control(i);
         match control {
+            Control::Together => {
+                self.splits[current].state = State::Members(LaneMask::MAX);
+                if let Err(cause) = self.open_if_complete(x) {
+                    x.fail(cause);
+                    return Some(WarpStop::Fault);
+                }
+            }
             Control::WarpBarrier | Control::Collective { .. } => {
                 if let Control::Collective { gather, .. } = control {
                     // SAFETY: the context points at this split's frame.
@@ -42,7 +50,10 @@ impl Warp {
                     self.add(group);
                 }
                 self.remove(current);
-                self.open_if_complete(x);
+                if let Err(cause) = self.open_if_complete(x) {
+                    x.fail(cause);
+                    return Some(WarpStop::Fault);
+                }
             }
             Control::Barrier(barrier) => {
                 let lane = m.trailing_zeros() as usize;
@@ -68,7 +79,7 @@ impl Warp {
     }
 
     /// Opens every warp barrier whose live members have all come, and finishes collectives.
-    pub(super) fn open_if_complete(&mut self, x: &mut Exec<'_>) {
+    pub(super) fn open_if_complete(&mut self, x: &mut Exec<'_>) -> Result<(), Cause> {
         let sets: ArrayVec<LaneMask, LANES> =
             self.splits.iter().filter_map(|s| if let State::Members(m) = s.state { Some(m) } else { None }).collect();
         let mut opened = ArrayVec::new();
@@ -77,6 +88,7 @@ impl Warp {
             if here == 0 || members & self.live & !here != 0 {
                 continue;
             }
+            self.run_together(x, members, here)?;
             for k in 0..self.splits.len() {
                 if self.splits[k].state != State::Members(members) {
                     continue;
@@ -97,6 +109,35 @@ impl Warp {
         self.reunite(&opened);
         let current = self.current;
         self.enter(x, current);
+        Ok(())
+    }
+
+    /// If the splits that wait for `members` stand at an instruction that all lanes execute together, executes it for all.
+    fn run_together(&mut self, x: &mut Exec<'_>, members: LaneMask, here: LaneMask) -> Result<(), Cause> {
+        let waits = |s: &&Split| s.state == State::Members(members);
+        let is_together = |s: &Split| {
+            let code = &x.launch.kernel.functions[s.code as usize];
+            matches!(code.control(&code.insts[s.pc as usize]), Control::Together)
+        };
+        let Some(first) = self.splits.iter().position(|s| waits(&s) && is_together(s)) else { return Ok(()) };
+        let place = |s: &Split| (s.code, s.pc, s.units);
+        let together = place(&self.splits[first]);
+        // A fault is told of the current split.
+        let current = std::mem::replace(&mut self.current, first);
+        if self.splits.iter().filter(waits).any(|s| place(s) != together) {
+            let what =
+                "all lanes of a warp must execute this instruction (`.aligned`), but some wait at another".into();
+            return Err(Cause::Unsupported { what });
+        }
+        self.enter(x, first);
+        let code = &x.launch.kernel.functions[x.code as usize];
+        let i = &code.insts[self.splits[first].pc as usize];
+        // SAFETY: the context points at the frame that all these splits share.
+        if unsafe { (i.run)(x, i, here) } == Flow::Fault {
+            return Err(x.cause.take().map_or(Cause::Unsupported { what: "unknown fault".into() }, |c| *c));
+        }
+        self.current = current;
+        Ok(())
     }
 
     /// Lets splits go that waited at CTA barrier `id`, and gives them its reduction.

@@ -175,10 +175,10 @@ fn instructions_that_are_not_executed() {
     let text = ".version 8.0\n.target sm_75\n.address_size 64
 .visible .entry k(.param .u64 t)
 {
-    .reg .f32 %f<5>; .reg .b32 %r<9>; .reg .b64 %rd<3>;
+    .reg .f32 %f<5>; .reg .b64 %rd<3>;
     ld.param.u64 %rd1, [t];
-    tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];
-    wmma.load.c.sync.aligned.m16n16k16.global.row.f32 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1];
+    tex.cube.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2, %f3, %f3}];
+    wgmma.fence.sync.aligned;
     ret;
 }";
     let mut m = Machine::new(text);

@@ -74,7 +74,9 @@ impl Vector {
     pub(crate) fn is_collective(&self) -> bool {
         let varies = |values: &[Value]| values.iter().any(Value::depends_on_lane);
         self.rows.iter().any(|r| varies(&r.inputs) || varies(&r.outputs))
-            || ["shfl", "vote", "match", "redux", "activemask", "elect"].iter().any(|op| self.text.contains(op))
+            || ["shfl", "vote", "match", "redux", "activemask", "elect", "mma", "matrix"]
+                .iter()
+                .any(|op| self.text.contains(op))
     }
 
     /// True if a guard may be put before each instruction.
@@ -99,7 +101,7 @@ pub(crate) struct Shape {
 }
 
 /// Declarations of all registers of vectors.
-const REGISTERS: &str = ".reg .pred p<10>; .reg .b8 c<10>; .reg .b16 h<10>; .reg .b32 r<10>; .reg .b64 d<10>; \
+const REGISTERS: &str = ".reg .pred p<10>; .reg .b8 c<10>; .reg .b16 h<10>; .reg .b32 r<40>; .reg .b64 d<20>; \
     .reg .b128 q<10>;\n.reg .b64 global, shared, local, constant, parameter, generic_global, generic_shared, \
     generic_local;\n.reg .b32 shared32, local32;\n.reg .pred guard; .reg .b32 thread, index, flag; \
     .reg .b64 in, out, cells, wide, moved;\n\

@@ -6,6 +6,7 @@
 
 mod kernels;
 mod lines;
+mod objects;
 mod run;
 mod value;
 
@@ -53,7 +54,7 @@ macro_rules! chapters {
 }
 
 chapters! {
-    approx atomic bits carry collective compare control convert copy float half hints integer memory minmax moves video
+    approx atomic bits carry collective compare control convert copy float half hints integer matrix mbarrier memory minmax moves small texture video
 }
 
 /// The instructions that vectors show.

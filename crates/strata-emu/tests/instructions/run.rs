@@ -1,6 +1,7 @@
 //! Runs the vectors of a file: every lane, some lanes, with and without vector units; all must agree with the file.
 
 use crate::lines::{CELL, CELL_BYTES, Register, Row, SLOT, Shape, Vector, module_head, parse, shaped};
+use crate::objects;
 use strata_core::{Addr, Bytes, Dim3};
 use strata_emu::{Capacity, LaunchConfig, Memory, Output, Program};
 
@@ -114,6 +115,7 @@ pub(crate) fn run(file: &str, text: &str) -> Vec<String> {
         };
         let mut memory = Memory::new(Capacity::default()).expect("memory");
         let mut program = Program::load(file, &source, module, &mut memory).expect("the module loads");
+        objects::create(&mut memory).expect("textures and surfaces");
         if plain {
             program = program.without_vector_units();
         }

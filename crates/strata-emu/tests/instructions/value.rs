@@ -1,6 +1,7 @@
 //! Values as vectors write them: numbers, floats, packed elements, expressions of the lane.
 //!
-//! `7  -3  0xff  1.5  -inf  nan  {1.0, -2.0}  lane*3  lane<16 ? 1 : old  0.5~1e-6  _`
+//! `7  -3  0xff  1.5  -inf  nan  {1.0, -2.0}  lane*3  lane<16 ? 1 : old  0.5~1e-6  [1 2 … 32]  _`; brackets hold one value
+//! for each lane.
 
 /// How the 16-bit floats of an instruction are encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +23,8 @@ pub(crate) enum Value {
         tolerance: Option<f64>,
     },
     Integer(Expr),
+    /// `[a b …]`: one for each lane.
+    Lanes(Vec<Value>),
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -43,6 +46,10 @@ impl Value {
         }
         if let Some(inner) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
             return Ok(Self::Packed(list(inner)?));
+        }
+        if let Some(inner) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
+            let lanes = inner.split_whitespace().map(Self::parse).collect::<Result<Vec<_>, _>>()?;
+            return if lanes.len() == 32 { Ok(Self::Lanes(lanes)) } else { Err(format!("`{text}` is not 32 values")) };
         }
         let (number, tolerance) = match text.split_once('~') {
             Some((number, tolerance)) => {
@@ -66,6 +73,7 @@ impl Value {
         match self {
             Self::Packed(items) => items.iter().any(Self::depends_on_lane),
             Self::Integer(expr) => expr.depends_on_lane(),
+            Self::Lanes(_) => true,
             _ => false,
         }
     }
@@ -81,6 +89,7 @@ impl Value {
             }
             Self::Float { text, .. } => float_bits(text, width, half),
             Self::Integer(expr) => expr.eval(lane, old) as u128,
+            Self::Lanes(lanes) => lanes[lane as usize].bits(width, half, lane, old),
         }
     }
 
@@ -88,6 +97,7 @@ impl Value {
     pub(crate) fn accepts(&self, got: u128, width: u32, half: Half, lane: u32, old: u128) -> bool {
         match self {
             Self::Any => true,
+            Self::Lanes(lanes) => lanes[lane as usize].accepts(got, width, half, lane, old),
             Self::Packed(items) => {
                 let each = width / items.len() as u32;
                 let mask = u128::MAX >> (128 - each);

@@ -1137,5 +1137,6 @@ def approximations():
     f.save()
 
 
-for write in approximations, floats, order, halves, integers, carries, bits_file, comparisons, conversions, videos, memory, atomics:
-    write()
+if __name__ == "__main__":
+    for write in approximations, floats, order, halves, integers, carries, bits_file, comparisons, conversions, videos, memory, atomics:
+        write()

@@ -51,7 +51,7 @@ fn operand(form: &Form, spec: &Spec, words: &[Word]) -> String {
             64 => "{%r1, %r2}".to_owned(),
             _ => "{%d1, %d2}".to_owned(),
         },
-        (Role::Vector, _) => format!("{{{value}, {value}}}"),
+        (Role::Vector, _) => format!("{{{}}}", vec![value; spec.elements.map_or(2, usize::from)].join(", ")),
         (Role::PerVec, Some(n)) => format!("{{{}}}", vec![value; n].join(", ")),
         (Role::Value, _) if spec.expect == Expect::Any => "%d1".to_owned(),
         (Role::Value | Role::PerVec, _) => value.to_owned(),
@@ -65,7 +65,7 @@ fn operand(form: &Form, spec: &Spec, words: &[Word]) -> String {
             "[slot+8]".to_owned()
         }
         (Role::Address, _) => "[%d1+8]".to_owned(),
-        (Role::Bracketed, _) => "[%d1, {%r1, %r2}]".to_owned(),
+        (Role::Bracketed, _) => format!("[%d1, {{{}}}]", vec!["%r1"; spec.elements.map_or(2, usize::from)].join(", ")),
         (Role::Literal, _) => "4".to_owned(),
         (Role::Label, _) => "end".to_owned(),
         (Role::List, _) => "targets".to_owned(),

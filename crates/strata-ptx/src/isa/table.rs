@@ -69,6 +69,8 @@ pub(crate) struct Spec {
     pub(crate) wider: bool,
     pub(crate) pairing: Pairing,
     pub(crate) optional: bool,
+    /// The elements that a vector must have, if the table says so.
+    pub(crate) elements: Option<u8>,
 }
 
 /// One modifier of a form.
@@ -298,6 +300,10 @@ fn spec(text: &str) -> Result<(Spec, bool, &str), String> {
         }
     };
     let (name, ty) = inner.split_once(':').unwrap_or((inner, ""));
+    let (name, elements) = match name.split_once('*') {
+        Some((name, count)) => (name, Some(count.parse().map_err(|_| "bad number of elements")?)),
+        None => (name, None),
+    };
     let role = match name.split('.').next() {
         _ if role != Role::Value => role,
         Some("label") => Role::Label,
@@ -329,7 +335,7 @@ fn spec(text: &str) -> Result<(Spec, bool, &str), String> {
         (Pairing::Never, rest)
     };
     let written = !matches!(role, Role::Address | Role::Bracketed) && (matches!(name, "d" | "d.sel") || name == "p");
-    Ok((Spec { role, expect, wider, pairing, optional: false }, written, rest))
+    Ok((Spec { role, expect, wider, pairing, optional: false, elements }, written, rest))
 }
 
 fn enclosed(text: &str, close: char) -> Result<(&str, &str), String> {

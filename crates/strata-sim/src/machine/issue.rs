@@ -219,13 +219,16 @@ impl Machine {
         }
     }
 
-    /// The lanes that a memory operation moved and where, one per memory it went to.
-    pub(super) fn accesses(&self, index: u32, op: &MicroOp) -> arrayvec::ArrayVec<(LaneMask, AddressSet), 3> {
+    /// The lanes that a memory operation moved and where: one per memory it went to, and per place that a lane reads.
+    pub(super) fn accesses(&self, index: u32, op: &MicroOp) -> arrayvec::ArrayVec<(LaneMask, AddressSet), MOST_SETS> {
         let w = &self.warps[index as usize];
         let sets = |o: &strata_core::WarpOp| w.batch.addresses.get(o.addresses as usize).map(|s| (o.mask, *s));
-        w.executed(op).iter().filter_map(sets).filter(|(mask, _)| *mask != 0).take(3).collect()
+        w.executed(op).iter().filter_map(sets).filter(|(mask, _)| *mask != 0).take(MOST_SETS).collect()
     }
 }
+
+/// Address sets of one operation: a filtered read of a volume has eight texels.
+const MOST_SETS: usize = 8;
 
 /// Issues operations of a view until one must wait.
 #[inline]

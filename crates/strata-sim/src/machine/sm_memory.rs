@@ -4,7 +4,7 @@ use super::home::Home;
 use super::issue::is_shared;
 use super::{Event, Machine, NONE};
 use crate::cache::{Line, Place, SectorMask};
-use crate::coalesce::{LineRequest, bank_conflicts, coalesce};
+use crate::coalesce::{LineRequest, bank_conflicts, coalesce, merge_lines};
 use crate::time::Picos;
 use crate::view::{Action, MicroOp, View};
 use arrayvec::ArrayVec;
@@ -132,6 +132,9 @@ impl Machine {
                 space = set.space;
             }
         }
+        if accesses.len() > 1 {
+            merge_lines(&mut lines);
+        }
         let mut known = at + 1;
         if shared_cycles > 0 {
             known = self.shared_by_generic(warp, at, shared_cycles);
@@ -239,9 +242,13 @@ impl Machine {
         let (sm, cta) = (w.sm, w.cta);
         let room = self.sms[sm as usize].lsu.left[self.sms[sm as usize].lsu.next];
         self.stall_until(warp, room);
-        let taken = self.through_lsu(sm, at, lines);
-        for (&request, &taken) in lines.iter().zip(&taken) {
-            self.translate(LineOp { request, sm, warp: WarpId(warp), cta, pc, what }, taken);
+        // Lanes with several places each (textures, matrices) can need more lines than there are lanes: the unit is passed
+        // through again.
+        for lines in lines.chunks(LANES) {
+            let taken = self.through_lsu(sm, at, lines);
+            for (&request, &taken) in lines.iter().zip(&taken) {
+                self.translate(LineOp { request, sm, warp: WarpId(warp), cta, pc, what }, taken);
+            }
         }
     }
 

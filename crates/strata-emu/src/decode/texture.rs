@@ -1,0 +1,128 @@
+//! Textures and surfaces.
+
+use super::arithmetic::plain;
+use super::{Decoded, Decoder, inst};
+use crate::exec::Inst;
+use crate::ops::surface::{self, Outside, SurfaceAccess};
+use crate::ops::texture::{self, Coordinates, Fetch, Query};
+use strata_ptx::ast::{Base, Instruction, Opcode as O, Operand, Type, Word};
+
+impl Decoder<'_> {
+    pub(super) fn texture(&mut self, i: &Instruction) -> Decoded<Inst> {
+        match i.op {
+            O::Tex | O::Tld4 => self.fetch(i),
+            O::Suld | O::Sust => self.surface(i),
+            _ => self.query(i),
+        }
+    }
+
+    /// The 64-bit handle of a texture or surface.
+    fn object(&mut self, operand: &Operand) -> Decoded<crate::exec::Slot> {
+        match operand {
+            Operand::Register(_) => self.source(operand, Type::U64),
+            _ => Err("texture and surface references (`.texref`) are not executed; use texture objects".into()),
+        }
+    }
+
+    /// `[a, {…}]`: axes 1 to 3, after the layer of a layered image; what is left over fills the vector up.
+    fn coordinates(&mut self, i: &Instruction, operand: &Operand) -> Decoded<Coordinates> {
+        let Operand::Vector(items) = operand else {
+            return Err("the coordinates are missing".into());
+        };
+        let [object, coordinates] = &items[..] else {
+            return Err("samplers of their own (`.texmode_independent`) are not executed".into());
+        };
+        let coordinates = match coordinates {
+            Operand::Vector(items) => &items[..],
+            one => std::slice::from_ref(one),
+        };
+        let layered = i.has(Word::A1d) || i.has(Word::A2d);
+        let axes = match () {
+            () if i.has(Word::D1d) || i.has(Word::A1d) => 1,
+            () if i.has(Word::D2d) || i.has(Word::A2d) => 2,
+            () => 3,
+        };
+        let first = usize::from(layered);
+        if coordinates.len() < first + axes {
+            return Err(format!("{} coordinates are needed", first + axes));
+        }
+        Ok(Coordinates {
+            object: self.object(object)?,
+            layer: if layered { Some(self.source32(&coordinates[0])?) } else { None },
+            axes: coordinates[first..first + axes].iter().map(|c| self.source32(c)).collect::<Decoded<_>>()?,
+        })
+    }
+
+    fn fetch(&mut self, i: &Instruction) -> Decoded<Inst> {
+        let [results, at, ..] = &i.operands[..] else {
+            return Err("two operands are needed".into());
+        };
+        let at = self.coordinates(i, at)?;
+        let Operand::Vector(items) = results else {
+            return Err("four results are needed".into());
+        };
+        let [r, g, b, a] = &items[..] else {
+            return Err("four results are needed".into());
+        };
+        let results = [r, g, b, a].map(|item| self.destination(item, Type::B32));
+        let [r, g, b, a] = results;
+        let gathers =
+            (i.op == O::Tld4).then(|| [Word::R, Word::G, Word::B, Word::A].iter().position(|&w| i.has(w))).flatten();
+        let integer = i.types().last() == Some(Type::S32);
+        let mut decoded = inst(plain(texture::fetch));
+        self.fetches.push(Fetch { at, integer, gathers, results: [r?, g?, b?, a?] });
+        decoded.imm = self.fetches.len() as i64 - 1;
+        decoded.aux = self.next_touched();
+        Ok(decoded)
+    }
+
+    fn surface(&mut self, i: &Instruction) -> Decoded<Inst> {
+        let stores = i.op == O::Sust;
+        let [first, second, ..] = &i.operands[..] else {
+            return Err("two operands are needed".into());
+        };
+        let (data, at) = if stores { (second, first) } else { (first, second) };
+        let at = self.coordinates(i, at)?;
+        let ty = i.types().last().ok_or("the type is missing")?;
+        let register = if ty.bits() == 64 { Type::B64 } else { Type::B32 };
+        let items = match data {
+            Operand::Vector(items) => &items[..],
+            one => std::slice::from_ref(one),
+        };
+        let data = items
+            .iter()
+            .map(|item| if stores { self.source(item, register) } else { self.destination(item, register) })
+            .collect::<Decoded<Vec<_>>>()?;
+        let outside = match () {
+            () if i.has(Word::Clamp) => Outside::Clamp,
+            () if i.has(Word::Zero) => Outside::Zero,
+            () => Outside::Trap,
+        };
+        let mut decoded = inst(plain(surface::access));
+        self.surfaces.push(SurfaceAccess { at, data, size: ty.bytes() as usize, outside, stores });
+        decoded.imm = self.surfaces.len() as i64 - 1;
+        decoded.aux = self.next_touched();
+        Ok(decoded)
+    }
+
+    fn query(&mut self, i: &Instruction) -> Decoded<Inst> {
+        let [d, Operand::Address { base: Base::Register(handle), offset }, ..] = &i.operands[..] else {
+            return Err("texture and surface references (`.texref`) are not executed; use texture objects".into());
+        };
+        let query = i.words.iter().find_map(|w| match w {
+            Word::Width => Some(Query::Width),
+            Word::Height => Some(Query::Height),
+            Word::Depth | Word::ArraySize => Some(Query::Depth),
+            Word::NumMipmapLevels => Some(Query::Levels),
+            Word::NormalizedCoords => Some(Query::Normalized),
+            _ => None,
+        });
+        let mut decoded = inst(plain(texture::query));
+        decoded.d = self.destination(d, Type::B32)?;
+        decoded.a = self.source(&Operand::Register(*handle), Type::U64)?;
+        decoded.imm = *offset;
+        decoded.q = u16::from(i.op == O::Suq);
+        decoded.r = query.ok_or("the question is missing")? as u16;
+        Ok(decoded)
+    }
+}
