@@ -203,7 +203,7 @@ pub const SETTINGS: &[Setting] = &[
         "line",
         Allowed::Choice(&["line", "sector"]),
         "what a walk is counted for: each 128 B that misses the TLB, or each 32 B of it",
-        "choice: the golden rows of backprop and bfs fit `line` better"
+        "choice: the golden rows of bfs are met within 0.013 by `line`, within 0.060 by `sector`"
     ),
     setting!(
         "trace",
