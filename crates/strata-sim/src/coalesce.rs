@@ -51,8 +51,9 @@ pub fn merge_lines(lines: &mut Vec<LineRequest>) {
     for at in 0..lines.len() {
         let request = lines[at];
         if let Some(same) = lines[..kept].iter().position(|r| r.line == request.line) {
-            let LineRequest { sectors, full, .. } = &mut lines[same];
+            let LineRequest { sectors, asked, full, .. } = &mut lines[same];
             *sectors = sectors.or(request.sectors);
+            *asked = asked.or(request.asked);
             *full = full.or(request.full);
         } else {
             lines[kept] = request;
