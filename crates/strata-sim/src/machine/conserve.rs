@@ -66,6 +66,7 @@ impl Machine {
             ("requests held at L2 slices", slices.iter().map(|slice| slice.held.len()).sum()),
             ("L2 MSHRs in use", slices.iter().map(|slice| slice.outstanding as usize).sum()),
             ("requests on their way to a channel", slices.iter().map(|slice| slice.queued as usize).sum()),
+            ("write-backs at memory sides", slices.iter().map(|slice| slice.posted as usize).sum()),
             ("requests waiting at channels", channels.iter().map(super::memory::ChannelPort::waiting).sum()),
         ];
         let rest = |(what, count): (&'static str, usize)| Imbalance {
@@ -205,6 +206,7 @@ mod tests {
         check_leftover(|m| m.sms[0].held.push_back(0), &format!("requests held at SMs are 1, {rest}"));
         check_leftover(|m| m.slices[3].held.push_back((0, 0)), &format!("requests held at L2 slices are 1, {rest}"));
         check_leftover(|m| m.slices[3].queued = 1, &format!("requests on their way to a channel are 1, {rest}"));
+        check_leftover(|m| m.slices[3].posted = 1, &format!("write-backs at memory sides are 1, {rest}"));
         let fetch = |m: &mut Machine| m.fetch(m.interleave.home(LineAddr(1)), LineAddr(1), SectorMask(1), 0, 0);
         check_leftover(
             fetch,

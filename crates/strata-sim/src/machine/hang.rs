@@ -32,6 +32,11 @@ impl Machine {
             let (mshrs, room) = (l2.mshrs as usize, l2.miss_queue as usize);
             queues.extend(queue(&format!("MSHRs of L2 slice {number}"), slice.outstanding as usize, mshrs));
             queues.extend(queue(&format!("queue of L2 slice {number} to memory"), slice.queued as usize, room));
+            queues.extend(queue(
+                &format!("write-backs of L2 slice {number} at memory sides"),
+                slice.posted as usize,
+                mshrs,
+            ));
             queues.extend(queue(&format!("requests held by L2 slice {number}"), slice.held.len(), room));
         }
         for (number, port) in self.channels.iter().enumerate() {

@@ -28,6 +28,8 @@ pub(super) struct Slice {
     pub(super) outstanding: u32,
     /// Requests to memory that their channel has not accepted yet.
     pub(super) queued: u32,
+    /// Write-backs that a memory side has not come to the end of.
+    pub(super) posted: u32,
     pub(super) stats: SliceStats,
 }
 
@@ -42,6 +44,7 @@ impl Slice {
             held: VecDeque::new(),
             outstanding: 0,
             queued: 0,
+            posted: 0,
             stats: SliceStats::default(),
         }
     }
@@ -59,8 +62,10 @@ impl Slice {
     }
 
     /// True if two more requests to memory (a miss and what had to leave for it) find room.
+    /// A memory side holds as many write-backs as there are misses (choice), so that its slowness is felt here.
     fn has_room(&self, config: &GpuConfig) -> bool {
-        self.queued + 2 <= config.l2.miss_queue && self.outstanding < config.l2.mshrs
+        let mshrs = config.l2.mshrs;
+        self.queued + 2 <= config.l2.miss_queue && self.outstanding < mshrs && self.posted < mshrs
     }
 }
 

@@ -71,6 +71,8 @@ struct Running {
     plan: Plan,
     home: Home,
     miss: u32,
+    /// A write-back: nobody waits for it, but it takes a place.
+    posted: bool,
     begun: u16,
     ended: u16,
     /// What memory held when it was planned; only if data is checked.
@@ -226,8 +228,8 @@ impl Machine {
     }
 
     pub(super) fn defer(&mut self, asked: Deferred) {
-        // Its place in the slice's queue, until all steps have ended: so a slow link or unit is felt by L2, too.
-        self.slices[usize::from(asked.home.slice)].queued += 1;
+        // A fill has the place of its miss; a write-back gets one here, until all its steps have ended.
+        self.slices[usize::from(asked.home.slice)].posted += u32::from(asked.miss == NONE);
         if let Some(sides) = &mut self.sides {
             sides.deferred.push(asked);
         }
@@ -259,12 +261,13 @@ impl Machine {
             {
                 sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
                 let tag = if asked.miss == NONE { NONE } else { Event::new(Event::FILL, asked.miss).0 };
-                self.slices[usize::from(asked.home.slice)].queued -= 1;
+                self.slices[usize::from(asked.home.slice)].posted -= u32::from(asked.miss == NONE);
                 self.dram(asked.home.slice, asked.home.partition, at, sectors, dir, tag, asked.ready);
                 continue;
             }
             let plan = sides.plan.clone();
-            let running = Running { plan, home: asked.home, miss: asked.miss, begun: 0, ended: 0, expected };
+            let posted = asked.miss == NONE;
+            let running = Running { plan, home: asked.home, miss: asked.miss, posted, begun: 0, ended: 0, expected };
             let running = sides.running.add(running);
             self.go_on(running, asked.ready);
         }
@@ -297,10 +300,12 @@ impl Machine {
             self.queue.push(t, Event::new(Event::FILL, std::mem::replace(&mut r.miss, NONE)));
         }
         if r.ended == all {
-            let slice = r.home.slice;
+            let (slice, posted) = (r.home.slice, r.posted);
             sides.running.remove(running);
-            self.slices[usize::from(slice)].queued -= 1;
-            self.resume_slice(slice, self.queue.now());
+            if posted {
+                self.slices[usize::from(slice)].posted -= 1;
+                self.resume_slice(slice, self.queue.now());
+            }
         }
     }
 
