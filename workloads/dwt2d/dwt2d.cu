@@ -50,13 +50,14 @@ static __device__ int mirror(int place, int size)
     return max(place, 0);
 }
 
-// The four bands (low; high in x; high in y; high in both) of a width x height image follow each other in `bands`.
+// The four bands (low; high in x; high in y; high in both) of a width x height image follow each other in `bands`. The
+// tile is the kernel's: shared variables of static functions get names that differ between compilations.
 template <typename Wavelet>
-static __device__ void transform(const typename Wavelet::Value *__restrict__ image,
+static __device__ void transform(typename Wavelet::Value (*tile)[SIDE + 1],
+                                 const typename Wavelet::Value *__restrict__ image,
                                  typename Wavelet::Value *__restrict__ bands, int width, int height)
 {
     typedef typename Wavelet::Value Value;
-    __shared__ Value tile[SIDE][SIDE + 1];
     const int column = threadIdx.x, row = threadIdx.y;
     // A row of the tile with its halo is wider than the block.
     for (int x = column; x < SIDE; x += TILE) {
@@ -107,12 +108,14 @@ static __device__ void transform(const typename Wavelet::Value *__restrict__ ima
 
 extern "C" __global__ void __launch_bounds__(TILE *ROWS) fdwt53(const int *image, int *bands, int width, int height)
 {
-    transform<Wavelet53>(image, bands, width, height);
+    __shared__ int tile[SIDE][SIDE + 1];
+    transform<Wavelet53>(tile, image, bands, width, height);
 }
 
 extern "C" __global__ void __launch_bounds__(TILE *ROWS) fdwt97(const float *image, float *bands, int width, int height)
 {
-    transform<Wavelet97>(image, bands, width, height);
+    __shared__ float tile[SIDE][SIDE + 1];
+    transform<Wavelet97>(tile, image, bands, width, height);
 }
 
 // Pixels of three bytes to three planes about zero.
