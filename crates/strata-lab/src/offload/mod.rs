@@ -1,6 +1,6 @@
 //! The blocks of PTX files that are worth offloading to a memory stack: TOM's candidates, beside the lines they stand on.
 //!
-//! The search is `strata-tom`'s; here files are read and results are put into words ([`report`]).
+//! The search is `strata-tom`'s; here files are read and results are put into words (`report`).
 
 mod report;
 
