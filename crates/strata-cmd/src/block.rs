@@ -46,14 +46,14 @@ impl Block {
         }
     }
 
-    /// True if the block has data at its home that the mask does not cover: nobody else can have the place.
-    pub fn pins_home(&self) -> bool {
-        !self.defined.without(self.mask).is_empty()
+    /// Data that the block has at its home and that the mask does not cover: nobody else can have those sectors.
+    pub fn pinned(&self) -> SectorMask {
+        self.defined.without(self.mask)
     }
 
     /// True if the masked sectors are elsewhere and nothing else of the block is at its home.
     pub fn leaves_home_free(&self) -> bool {
-        matches!(self.kind, Kind::Intra | Kind::Inter) && !self.pins_home()
+        matches!(self.kind, Kind::Intra | Kind::Inter) && self.pinned().is_empty()
     }
 }
 

@@ -7,7 +7,7 @@
 //! * a place is *occupied* exactly if the masked sectors of some block are there;
 //! * a place with several blocks has an entry in the hash store, whose count is their number;
 //! * blocks at one place have equal masks and equal masked bytes;
-//! * the home of a block that has unmasked data there is occupied by no other block's new data;
+//! * unmasked data of a block are at its home, where no other block's masked sectors cover them;
 //! * no count leaks: writes, host copies and frees take a block away from its old place.
 //!
 //! When a block that others share is written, the old bytes stay for the others and the new ones go to a *free* place: the
@@ -238,11 +238,12 @@ impl Dedup {
         true
     }
 
-    /// Where a block that is no duplicate is written, and which sectors: the new ones if the block alone is there already,
-    /// all masked ones elsewhere.
+    /// Where a block that is no duplicate is written, and which sectors: the new ones if the block alone is there already and
+    /// covers nothing of the block whose home it is, all masked ones elsewhere.
     fn store_at(&mut self, line: u64, sectors: SectorMask, before: &Block, mask: SectorMask) -> At {
         if let Some(place) = before.place(line)
             && self.is_alone_at(place)
+            && (place == line || self.block(place).pinned().and(mask).is_empty())
         {
             if let Some(entry) = self.places.place(place).entry.some() {
                 self.store.remove(entry);

@@ -26,7 +26,7 @@ pub(super) struct Slice {
     pub(super) held: VecDeque<(u32, u64)>,
     /// Lines under way from memory.
     pub(super) outstanding: u32,
-    /// Requests to memory that their channel has not accepted yet.
+    /// Requests to memory that their channel has not accepted yet, or a memory side has not come to the last step of.
     pub(super) queued: u32,
     /// Write-backs that a memory side has not come to the end of.
     pub(super) posted: u32,

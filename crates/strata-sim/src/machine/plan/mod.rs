@@ -71,16 +71,31 @@ struct Running {
     plan: Plan,
     home: Home,
     miss: u32,
-    /// A write-back: nobody waits for it, but it takes a place.
-    posted: bool,
+    place: Option<Kept>,
     begun: u16,
     ended: u16,
     /// What memory held when it was planned; only if data is checked.
     expected: Option<Box<Line>>,
 }
 
+/// What a plan keeps of its L2 slice, so that a slow memory side is felt there.
+#[derive(Clone, Copy)]
+enum Kept {
+    /// A fill has its place in the queue to memory until its last step has begun: as without a memory side, where that is
+    /// the read itself.
+    Queue,
+    /// A write-back has a place among those that are posted until its last step has ended.
+    Posted,
+}
+
 /// Steps of a plan, as a power of two: how an event names a step.
 const STEP_BITS: u32 = 4;
+
+impl Kept {
+    fn of(miss: u32) -> Self {
+        if miss == NONE { Self::Posted } else { Self::Queue }
+    }
+}
 
 impl MemorySides {
     /// `chain` makes the chain of a partition; `check`: data is checked.
@@ -228,8 +243,7 @@ impl Machine {
     }
 
     pub(super) fn defer(&mut self, asked: Deferred) {
-        // A fill has the place of its miss; a write-back gets one here, until all its steps have ended.
-        self.slices[usize::from(asked.home.slice)].posted += u32::from(asked.miss == NONE);
+        *self.kept(asked.home.slice, Kept::of(asked.miss)) += 1;
         if let Some(sides) = &mut self.sides {
             sides.deferred.push(asked);
         }
@@ -261,13 +275,13 @@ impl Machine {
             {
                 sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
                 let tag = if asked.miss == NONE { NONE } else { Event::new(Event::FILL, asked.miss).0 };
-                self.slices[usize::from(asked.home.slice)].posted -= u32::from(asked.miss == NONE);
+                *self.kept(asked.home.slice, Kept::of(asked.miss)) -= 1;
                 self.dram(asked.home.slice, asked.home.partition, at, sectors, dir, tag, asked.ready);
                 continue;
             }
             let plan = sides.plan.clone();
-            let posted = asked.miss == NONE;
-            let running = Running { plan, home: asked.home, miss: asked.miss, posted, begun: 0, ended: 0, expected };
+            let place = Some(Kept::of(asked.miss));
+            let running = Running { plan, home: asked.home, miss: asked.miss, place, begun: 0, ended: 0, expected };
             let running = sides.running.add(running);
             self.go_on(running, asked.ready);
         }
@@ -299,13 +313,26 @@ impl Machine {
             let t = self.config.clock.l2.edge(Cycles(now));
             self.queue.push(t, Event::new(Event::FILL, std::mem::replace(&mut r.miss, NONE)));
         }
+        let slice = r.home.slice;
+        let left = r.place.take_if(|kept| match kept {
+            Kept::Queue => r.begun == all,
+            Kept::Posted => r.ended == all,
+        });
         if r.ended == all {
-            let (slice, posted) = (r.home.slice, r.posted);
             sides.running.remove(running);
-            if posted {
-                self.slices[usize::from(slice)].posted -= 1;
-                self.resume_slice(slice, self.queue.now());
-            }
+        }
+        if let Some(kept) = left {
+            *self.kept(slice, kept) -= 1;
+            self.resume_slice(slice, self.queue.now());
+        }
+    }
+
+    /// How many plans of a slice keep such a place.
+    fn kept(&mut self, slice: u16, kept: Kept) -> &mut u32 {
+        let slice = &mut self.slices[usize::from(slice)];
+        match kept {
+            Kept::Queue => &mut slice.queued,
+            Kept::Posted => &mut slice.posted,
         }
     }
 
