@@ -72,6 +72,8 @@ struct Running {
     home: Home,
     miss: u32,
     place: Option<Kept>,
+    /// It has waited for a table's sector, which is a request of its own.
+    fetched: bool,
     begun: u16,
     ended: u16,
     /// What memory held when it was planned; only if data is checked.
@@ -82,7 +84,8 @@ struct Running {
 #[derive(Clone, Copy)]
 enum Kept {
     /// A fill has its place in the queue to memory until its last step has begun: as without a memory side, where that is
-    /// the read itself.
+    /// the read itself. If it must wait for a sector of a table, that takes the place instead: the memory side sets the fill
+    /// aside, as L2 does with a miss, and others pass it.
     Queue,
     /// A write-back has a place among those that are posted until its last step has ended.
     Posted,
@@ -281,7 +284,16 @@ impl Machine {
             }
             let plan = sides.plan.clone();
             let place = Some(Kept::of(asked.miss));
-            let running = Running { plan, home: asked.home, miss: asked.miss, place, begun: 0, ended: 0, expected };
+            let running = Running {
+                plan,
+                home: asked.home,
+                miss: asked.miss,
+                place,
+                fetched: false,
+                begun: 0,
+                ended: 0,
+                expected,
+            };
             let running = sides.running.add(running);
             self.go_on(running, asked.ready);
         }
@@ -315,7 +327,7 @@ impl Machine {
         }
         let slice = r.home.slice;
         let left = r.place.take_if(|kept| match kept {
-            Kept::Queue => r.begun == all,
+            Kept::Queue => r.fetched || r.begun == all,
             Kept::Posted => r.ended == all,
         });
         if r.ended == all {
@@ -396,6 +408,7 @@ impl Machine {
         let t = &mut sides.partitions[usize::from(home.partition)].tables[usize::from(table)];
         let (found, left) = t.look_up(entry, dir, step);
         let hit = now + u64::from(t.spec.latency);
+        sides.running[step >> STEP_BITS].fetched |= !matches!(found, Lookup::Hit);
         match found {
             Lookup::Hit => self.queue.push(self.config.clock.l2.edge(Cycles(hit)), Event::new(Event::STEP, step)),
             Lookup::Waits => {}
