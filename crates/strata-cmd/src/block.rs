@@ -1,5 +1,6 @@
 //! What metadata says of a 128-byte block: its type flag, its sector mask, its entry in the address map.
 
+use strata_core::{LINE_BYTES, SECTOR_BYTES};
 use strata_sim::cache::SectorMask;
 
 /// The 2-bit type flag (CMD, section IV-B).
@@ -59,7 +60,12 @@ impl Block {
 
 /// Share of DRAM that the metadata of all blocks take.
 pub fn capacity_overhead() -> f64 {
-    f64::from(KIND_BITS + MASK_BITS + MAP_BITS) / 8.0 / strata_core::LINE_BYTES as f64
+    f64::from(KIND_BITS + MASK_BITS + MAP_BITS) / 8.0 / LINE_BYTES as f64
+}
+
+/// The same if every sector is a block of its own, which needs no mask.
+pub fn capacity_overhead_of_sectors() -> f64 {
+    f64::from(KIND_BITS + MAP_BITS) / 8.0 / SECTOR_BYTES as f64
 }
 
 #[cfg(test)]
@@ -70,6 +76,7 @@ mod tests {
     fn metadata_take_as_much_of_dram_as_the_paper_says() {
         // CMD, section IV-E: 3.71 %.
         assert_eq!((capacity_overhead() * 1e4).round(), 371.0);
+        assert_eq!((capacity_overhead_of_sectors() * 1e4).round(), 1328.0);
     }
 
     #[test]

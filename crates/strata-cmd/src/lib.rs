@@ -1,8 +1,8 @@
 //! CMD, a cache-assisted deduplication of GPU memory (Zhao et al.), and the schemes that its paper compares it with.
 //!
 //! [`dedup::Dedup`] is the memory itself, without time: which block's bytes are where. [`DedupSide`] puts it behind L2, with
-//! its metadata caches, hash unit and copies from L2; [`ReadOnlyFifo`] stands beside an L2 slice; [`BcdSide`] is another way to
-//! store lines. What each scheme has is in [`settings`].
+//! its metadata caches, hash unit and copies from L2; [`SectorSide`] deduplicates single sectors; [`ReadOnlyFifo`] stands
+//! beside an L2 slice; [`BcdSide`] is another way to store lines. What each scheme has is in [`settings`].
 //!
 //! Invariants: data never change, whatever is shared, moved or freed; counts equal the blocks that they count; a hash that is
 //! not trusted is compared. The simulation's own key is never trusted.
@@ -42,6 +42,7 @@ mod hash_store;
 #[cfg(test)]
 mod machine_tests;
 mod requests;
+mod sector_side;
 pub mod settings;
 mod side;
 mod study;
@@ -51,4 +52,5 @@ pub use bcd::BcdSide;
 pub use fifo::ReadOnlyFifo;
 pub use fingerprint::{Fingerprint, repeated_word};
 pub use requests::WrittenSectors;
+pub use sector_side::SectorSide;
 pub use side::DedupSide;

@@ -1,8 +1,8 @@
 //! The deduplicated memory in a machine that checks data: what is right stays right, what is done wrong is found.
 
 use crate::dedup::Mutation;
-use crate::settings::{CMD, Scheme, Settings};
-use crate::{DedupSide, ReadOnlyFifo, WrittenSectors};
+use crate::settings::{CMD, DEDUP, Scheme, Settings};
+use crate::{DedupSide, ReadOnlyFifo, SectorSide, WrittenSectors};
 use std::collections::BTreeMap;
 use strata_core::settings::Settings as Values;
 use strata_core::{
@@ -113,11 +113,16 @@ struct Rig {
     memory: BTreeMap<u64, Line>,
 }
 
+fn small_machine() -> Machine {
+    let small = ["l2.slices=1", "dram.channels=1", "l2.sets=1", "l2.ways=2", "l2.copies_fill=false"];
+    let mut machine = Machine::new(load("cmd-gddr6", &small).expect("a preset").config).expect("a machine");
+    machine.check_data();
+    machine
+}
+
 impl Rig {
     fn new(set: &[&str], mutation: Option<Mutation>, victim: fn(&Settings, WrittenSectors) -> Box<dyn Victim>) -> Self {
-        let small = ["l2.slices=1", "dram.channels=1", "l2.sets=1", "l2.ways=2", "l2.copies_fill=false"];
-        let mut machine = Machine::new(load("cmd-gddr6", &small).expect("a preset").config).expect("a machine");
-        machine.check_data();
+        let mut machine = small_machine();
         let settings = Settings::of(Scheme::Cmd, &Values::read("cmd", CMD, set).expect("good values"));
         let (gpu, written) = (machine.config().clone(), WrittenSectors::default());
         machine.set_memory_side(|_| {
@@ -128,6 +133,17 @@ impl Rig {
             vec![Box::new(side)]
         });
         machine.set_victims(|_| victim(&settings, written.clone()));
+        Self { machine, memory: BTreeMap::new() }
+    }
+
+    /// Sectors are deduplicated each by itself.
+    fn of_sectors(set: &[&str]) -> Self {
+        let mut machine = small_machine();
+        let set = [&["dedup.granularity=sector"], set].concat();
+        let settings = Settings::of(Scheme::Dedup, &Values::read("dedup", DEDUP, &set).expect("good values"));
+        assert!(settings.sectors);
+        let (gpu, written) = (machine.config().clone(), WrittenSectors::default());
+        machine.set_memory_side(|_| vec![Box::new(SectorSide::new(&settings, &gpu, written.clone()))]);
         Self { machine, memory: BTreeMap::new() }
     }
 
@@ -145,6 +161,20 @@ impl Rig {
         let memory = &self.memory;
         let read = |line: LineAddr, out: &mut Line| *out = memory.get(&line.0).copied().unwrap_or([0; 128]);
         self.machine.copy_in(Addr((FIRST + line) * 128), Bytes(128), read);
+    }
+
+    /// Kernels, copies from the host and frees from a seed.
+    fn run_randomly(&mut self, seed: u64) -> Result<(), MachineError> {
+        for line in 0..6 {
+            self.copy_in(line, [1 + (line % 3) as u8; 4]);
+        }
+        for kernel in 0..4 {
+            self.run(&random_ops(seed * 10 + kernel, 300))?;
+            self.copy_in(kernel, [2; 4]);
+            self.machine.freed(Addr((FIRST + 11) * 128), Bytes(128));
+            self.memory.remove(&(FIRST + 11));
+        }
+        Ok(())
     }
 
     fn count(&self, name: &str) -> u64 {
@@ -313,15 +343,7 @@ fn requests_are_conserved_and_data_are_right() {
     ];
     for (seed, set) in cases.into_iter().enumerate() {
         let mut rig = Rig::new(set, None, fifo);
-        for line in 0..6 {
-            rig.copy_in(line, [1 + (line % 3) as u8; 4]);
-        }
-        for kernel in 0..4 {
-            rig.run(&random_ops(seed as u64 * 10 + kernel, 300)).unwrap_or_else(|e| panic!("{set:?}: {e}"));
-            rig.copy_in(kernel, [2; 4]);
-            rig.machine.freed(Addr((FIRST + 11) * 128), Bytes(128));
-            rig.memory.remove(&(FIRST + 11));
-        }
+        rig.run_randomly(seed as u64).unwrap_or_else(|e| panic!("{set:?}: {e}"));
         let reading = rig.machine.reading();
         let (l2, n) = (reading.l2(), |name: &str| count(&reading, name));
         let reads =
@@ -332,14 +354,58 @@ fn requests_are_conserved_and_data_are_right() {
         let writes = n("cmd.requests.write.after") + n("cmd.writes.intra") + n("cmd.writes.inter");
         assert_eq!(n("cmd.requests.write.before"), writes, "{set:?}");
         assert_eq!(n("cmd.write_sectors.before"), l2.write_backs, "{set:?}");
-        let moved = |name: &str| reading.sides.traffic.iter().find(|(t, _)| *t == name).expect("a reason").1;
-        assert_eq!(32 * reads("after"), moved("data").dram_read, "{set:?}");
-        assert_eq!(32 * n("cmd.write_sectors.after"), moved("data").dram_written, "{set:?}");
-        assert_eq!(32 * n("cmd.requests.dedup_read.after"), moved("dedup_read").dram_read, "{set:?}");
-        let metadata = moved("metadata").dram_read + moved("metadata").dram_written;
-        assert_eq!(32 * n("cmd.requests.metadata.after"), metadata, "{set:?}");
+        check_traffic(&reading, set);
         assert!(removed > 0 && n("cmd.writes.inter") > 0 && n("cmd.writes.intra") > 0, "{set:?}");
     }
+}
+
+/// Everything that was counted as kept is what DRAM moved.
+fn check_traffic(reading: &Reading, set: &[&str]) {
+    let n = |name: &str| 32 * count(reading, name);
+    let moved = |name: &str| reading.sides.traffic.iter().find(|(t, _)| *t == name).expect("a reason").1;
+    let reads = n("cmd.requests.data_read.after") + n("cmd.requests.read_only.after");
+    assert_eq!(reads, moved("data").dram_read, "{set:?}");
+    assert_eq!(n("cmd.write_sectors.after"), moved("data").dram_written, "{set:?}");
+    assert_eq!(n("cmd.requests.dedup_read.after"), moved("dedup_read").dram_read, "{set:?}");
+    let metadata = moved("metadata").dram_read + moved("metadata").dram_written;
+    assert_eq!(n("cmd.requests.metadata.after"), metadata, "{set:?}");
+}
+
+#[test]
+fn sectors_by_themselves_are_conserved_and_right_too() {
+    let cases: [&[&str]; 5] = [
+        &[],
+        &["dedup.hash_store=128"],
+        &["dedup.map_cache=128", "dedup.type_cache=128", "dedup.mask_cache=128"],
+        &["dedup.hash=crc", "dedup.partial_sectors=merge"],
+        &["dedup.hash=ideal", "dedup.store=exact"],
+    ];
+    for (seed, set) in cases.into_iter().enumerate() {
+        let mut rig = Rig::of_sectors(set);
+        rig.run_randomly(seed as u64).unwrap_or_else(|e| panic!("{set:?}: {e}"));
+        let reading = rig.machine.reading();
+        let (l2, n) = (reading.l2(), |name: &str| count(&reading, name));
+        let reads =
+            |when: &str| n(&format!("cmd.requests.data_read.{when}")) + n(&format!("cmd.requests.read_only.{when}"));
+        assert_eq!(reads("before"), l2.fetches, "{set:?}");
+        assert_eq!(reads("before"), reads("after") + n("cmd.reads.from_map") + n("cmd.reads.shared"), "{set:?}");
+        assert_eq!(n("cmd.write_sectors.before"), l2.write_backs, "{set:?}");
+        assert_eq!(n("cmd.dedup_read.uncovered"), 0, "no write leaves part of a sector");
+        assert!(n("cmd.writes.inter") > 0 && n("cmd.writes.intra") > 0, "{set:?}");
+        check_traffic(&reading, set);
+    }
+}
+
+/// Equal sectors at other places of their lines: as blocks they are no duplicates.
+#[test]
+fn a_sector_is_found_at_any_place_of_a_line() {
+    let ops =
+        [&[Do::Store(R, [2, 3, 4, 5]), Do::Store(M, [5, 4, 3, 2])], &PUSH[..], &[Do::Load(R), Do::Load(M)]].concat();
+    let stored = |mut rig: Rig| {
+        rig.run(&ops).expect("it runs");
+        (rig.count("cmd.write_sectors.before"), rig.count("cmd.write_sectors.after"))
+    };
+    assert_eq!((stored(Rig::plain(&[])), stored(Rig::of_sectors(&[]))), ((8, 8), (8, 4)));
 }
 
 /// What the simulator hashes with is nothing that a machine has.

@@ -40,6 +40,8 @@ pub(crate) struct Requests {
     pub(crate) from_map: u64,
     pub(crate) probed: u64,
     pub(crate) copied: u64,
+    /// Sectors that a read found at the place of another that it wanted.
+    pub(crate) shared: u64,
 }
 
 /// How often read-only blocks are read from DRAM: the blocks that were read at least so often.
@@ -126,6 +128,12 @@ impl Requests {
             ("cmd.reads.from_map", Sectors, "sectors read that are in the map entry", self.from_map),
             ("cmd.reads.probed", Sectors, "sectors read that L2 may have of a reference", self.probed),
             ("cmd.reads.copied", Sectors, "of those, the ones copied from L2", self.copied),
+            (
+                "cmd.reads.shared",
+                Sectors,
+                "sectors read that are at the place of another of the same fill",
+                self.shared,
+            ),
         ];
         list.into_iter().map(|(name, unit, what, value)| SideCount { name, unit, what, value }).collect()
     }

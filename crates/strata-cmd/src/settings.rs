@@ -124,8 +124,17 @@ const FIFO_CYCLES: Setting = Setting {
     source: "choice: looked up when L2 has missed",
 };
 
+const GRANULARITY: Setting = Setting {
+    key: "granularity",
+    default: "block",
+    allowed: Allowed::Choice(&["block", "sector"]),
+    meaning: "what is compared and mapped: blocks of 128 bytes with sector masks, or each sector of 32 bytes by itself",
+    source: "CMD, section IV-B: sectors were tried and take too much of DRAM",
+};
+
 /// Settings of write deduplication.
 pub const DEDUP: &[Setting] = &[
+    GRANULARITY,
     HASH,
     HASH_INTERVAL,
     SIMULATION_KEY,
@@ -249,6 +258,8 @@ pub struct Settings {
     pub hash_store: Bytes,
     /// Metadata caches.
     pub caches: Caches,
+    /// Sectors are compared and mapped each by itself: the scheme is a [`crate::SectorSide`].
+    pub sectors: bool,
     /// Sectors written in part are read first.
     pub merges_partial: bool,
     /// Count duplicates of everything.
@@ -286,6 +297,7 @@ impl Settings {
             hash_interval: if esd { 1 } else { values.whole("hash_interval") as u32 },
             hash_store,
             caches: Caches::of(values, true),
+            sectors: scheme == Scheme::Dedup && values.text("granularity") == "sector",
             merges_partial: values.text("partial_sectors") == "merge",
             study: values.text("study") == "on",
             probe_cycles: matches!(scheme, Scheme::DedupCar | Scheme::Cmd).then(|| values.whole("probe_cycles") as u32),

@@ -28,7 +28,7 @@ const CACHE_FJ: u64 = 2_000;
 
 /// Energy of an MD5 of 128 bytes. Choice: of 16,259 gates (CMD, section IV-E) a tenth switches in each of 228 cycles, for a
 /// femtojoule each.
-const MD5_FJ: u64 = 16_259 * 228 / 10;
+pub(crate) const MD5_FJ: u64 = 16_259 * 228 / 10;
 
 /// The deduplicated memory of one partition.
 pub struct DedupSide {
@@ -91,7 +91,7 @@ pub(crate) fn table(
     }
 }
 
-fn cache_fj(cache: Bytes) -> u64 {
+pub(crate) fn cache_fj(cache: Bytes) -> u64 {
     CACHE_FJ + CACHE_FJ_PER_KB * (cache.0 >> 10)
 }
 
@@ -334,7 +334,7 @@ impl MemorySide for DedupSide {
             study.wrote(line, written.after.mask, request.data);
         }
         let known = self.plan_metadata(line, &written.before, &written.after, plan);
-        let mut ready = known.and(append(plan, &old, known));
+        let mut ready = known.and(plan.append(&old, known));
         if written.hashed {
             self.requests.hashed += 1;
             if self.timing.hash > 0 {
@@ -401,15 +401,4 @@ impl MemorySide for DedupSide {
         counts.extend(self.study.iter().flat_map(Study::counts));
         counts
     }
-}
-
-/// Adds the steps of another plan, behind those given: the set that names them.
-fn append(plan: &mut Plan, other: &Plan, after: StepSet) -> StepSet {
-    let first = plan.steps.len();
-    let mut added = StepSet::NONE;
-    for step in &other.steps {
-        let waits = StepSet(step.after.0 << first).and(after);
-        added = added.and(plan.add(step.what, waits, step.gates_reply));
-    }
-    added
 }

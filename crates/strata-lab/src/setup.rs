@@ -7,7 +7,7 @@ use std::path::Path;
 use strata_buddy::settings as buddy_settings;
 use strata_buddy::{Annotator, CompressedSide, Purpose, Targets};
 use strata_cmd::settings as cmd_settings;
-use strata_cmd::{BcdSide, DedupSide, ReadOnlyFifo, WrittenSectors};
+use strata_cmd::{BcdSide, DedupSide, ReadOnlyFifo, SectorSide, WrittenSectors};
 use strata_core::settings::Settings;
 use strata_core::{Addr, Bytes, Stats};
 use strata_emu::Capacity;
@@ -110,7 +110,11 @@ impl Setup {
     ) -> Option<Box<dyn MemorySide>> {
         if let Some(scheme) = mechanism.scheme() {
             let settings = cmd_settings::Settings::of(scheme, values);
-            return Some(Box::new(DedupSide::new(&settings, gpu, written.clone())));
+            return Some(if settings.sectors {
+                Box::new(SectorSide::new(&settings, gpu, written.clone()))
+            } else {
+                Box::new(DedupSide::new(&settings, gpu, written.clone()))
+            });
         }
         let (purpose, settings) = match mechanism {
             Mechanism::Bcd => return Some(Box::new(BcdSide::new(values, gpu))),

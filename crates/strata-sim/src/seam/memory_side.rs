@@ -224,6 +224,17 @@ impl Plan {
         self.steps.push(Step { what, after, gates_reply });
         StepSet::one(number)
     }
+
+    /// Adds the steps of another plan, behind those given: the set that names them.
+    pub fn append(&mut self, other: &Self, after: StepSet) -> StepSet {
+        let first = self.steps.len();
+        let mut added = StepSet::NONE;
+        for step in &other.steps {
+            let waits = StepSet(step.after.0 << first).and(after);
+            added = added.and(self.add(step.what, waits, step.gates_reply));
+        }
+        added
+    }
 }
 
 /// A table in DRAM with a cache of its own in each partition.

@@ -255,6 +255,24 @@ pub(super) fn figure_19(timings: &[Timing]) -> Figure {
     by_program(timings, ratios("figure-19", "CMD with compression", note, "relative IPC"), &columns)
 }
 
+/// Blocks or sectors: what the paper tried and gives no number of.
+fn sectors(timings: &[Timing]) -> Figure {
+    let note = format!(
+        "Write deduplication of blocks of 128 B, and of sectors of 32 B each by itself: IPC and sectors that DRAM moved, over \
+         the baseline's. Metadata take {:.2} % of DRAM for blocks and {:.2} % for sectors.",
+        100.0 * strata_cmd::block::capacity_overhead(),
+        100.0 * strata_cmd::block::capacity_overhead_of_sectors(),
+    );
+    let schemes = [("blocks", Scheme::Named("dedup")), ("sectors", Scheme::Sectors)];
+    let mut columns = speeds(schemes.map(|(name, scheme)| (format!("IPC, {name}"), scheme)));
+    columns.extend(schemes.map(|(name, scheme)| {
+        Column::new(format!("traffic, {name}"), 3, move |t: &Timing| {
+            share(t.point(scheme)?.dram_sectors, t.point(Scheme::Baseline)?.dram_sectors)
+        })
+    }));
+    by_program(timings, ratios("sectors", "Blocks or sectors", &note, "relative"), &columns)
+}
+
 /// What the paper does not show.
 pub(super) fn beyond(timings: &[Timing], sweeps: bool) -> Vec<Figure> {
     let note = "Sectors of duplicates that reads want, over all Data-Reads; those that L2 has of the reference, over them; lines \
@@ -266,7 +284,7 @@ pub(super) fn beyond(timings: &[Timing], sweeps: bool) -> Vec<Figure> {
     ];
     let mut reads = by_program(timings, shares("reads", "What cache-assisted reads find", note, "share"), &columns);
     reads.chart = None;
-    let mut figures = vec![reads];
+    let mut figures = vec![reads, sectors(timings)];
     if sweeps {
         let note = "IPC over the baseline's, if a controller's hash unit takes a block every so many core cycles; the paper \
                     charges latency alone, an unpipelined unit takes one every 228.";

@@ -23,22 +23,22 @@ pub(super) fn reproduce(
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
-    let (size, sweeps) = match effort {
-        Effort::Quick => ("small", false),
-        Effort::Standard => ("small", true),
-        Effort::Full => ("paper-cmd", true),
+    let (sizes, sweeps) = match effort {
+        Effort::Quick => (&["small"][..], false),
+        Effort::Standard => (&["small", "medium"][..], true),
+        Effort::Full => (&["paper-cmd"][..], true),
     };
-    study(&PROGRAMS, size, sweeps, directory, begins)
+    study(&PROGRAMS, sizes, sweeps, directory, begins)
 }
 
 fn study(
     programs: &[Program],
-    size: &str,
+    sizes: &[&'static str],
     sweeps: bool,
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
-    let timings = timing::study(programs, size, &Scheme::all(sweeps), &Runs::below(directory)?, begins)?;
+    let timings = timing::study(programs, sizes, &Scheme::all(sweeps), &Runs::below(directory)?, begins)?;
     let wrong = failures(&timings);
     if !wrong.is_empty() {
         return Err(LabError::Request(format!("programs failed:\n{}", wrong.join("\n"))));
@@ -58,12 +58,22 @@ fn study(
     all.extend([figures::figure_18(timings, sweeps), figures::figure_19(timings)]);
     all.extend(figures::beyond(timings, sweeps));
     let introduction = format!(
-        "Programs at size {size} on the machine cmd-gddr6. Our programs are our own, written after the originals at a smaller \
+        "Programs on the machine cmd-gddr6, at the size {}. Our programs are our own, written after the originals at a smaller \
          scale; the machine is scaled down with programs that would fit into its caches, and those that still do are marked \
-         and left out of means. Where the paper prints a number it stands beside ours in the list of rows."
+         and left out of means. Where the paper prints a number it stands beside ours in the list of rows.",
+        said_sizes(timings, sizes)
     );
     let title = "CMD, reproduced".into();
     Ok((Page { title, introduction, summary: None, figures: all }, rows(timings, sweeps)))
+}
+
+/// The sizes, and the programs that are at each of them.
+fn said_sizes(timings: &[Timing], sizes: &[&str]) -> String {
+    let at = |size: &&str| {
+        let names: Vec<_> = timings.iter().filter(|t| t.size == *size).map(|t| t.program.name).collect();
+        if names.is_empty() { None } else { Some(format!("{size} ({})", names.join(", "))) }
+    };
+    sizes.iter().filter_map(at).collect::<Vec<_>>().join(" or ")
 }
 
 /// Runs that failed or computed something wrong.
@@ -193,7 +203,7 @@ mod tests {
     fn every_figure_is_made() {
         let programs = [PROGRAMS[4], PROGRAMS[6], PROGRAMS[8]];
         let directory = tempfile::tempdir().expect("a folder");
-        let (page, rows) = study(&programs, "tiny", false, directory.path(), &mut |_| ()).expect("it runs");
+        let (page, rows) = study(&programs, &["tiny"], false, directory.path(), &mut |_| ()).expect("it runs");
         for figure in &page.figures {
             assert_eq!(figure.rows.len(), programs.len() + 3, "{}", figure.id);
         }

@@ -56,6 +56,8 @@ pub(super) enum Scheme {
     NoHashLatency,
     /// Write deduplication by CRC, each match read and compared.
     Crc,
+    /// Write deduplication of single sectors.
+    Sectors,
     /// CMD with a hash store as large as it need be.
     Exact,
     /// CMD with a hash store of so many KB in all.
@@ -99,7 +101,7 @@ impl Scheme {
     pub(super) fn all(sweeps: bool) -> Vec<Self> {
         let mut all = vec![Self::Baseline];
         all.extend(NAMED.map(Self::Named));
-        all.extend([Self::NoHashLatency, Self::Crc, Self::Exact]);
+        all.extend([Self::NoHashLatency, Self::Crc, Self::Sectors, Self::Exact]);
         let other = |scheme: &Self| scheme.same_as_design().is_none();
         if sweeps {
             all.extend(HASH_STORES_KB.map(Self::HashStore).into_iter().filter(other));
@@ -121,6 +123,7 @@ impl Scheme {
             Self::Named(name) => name.into(),
             Self::NoHashLatency => "dedup without hash latency".into(),
             Self::Crc => "dedup with CRC".into(),
+            Self::Sectors => "dedup of sectors".into(),
             Self::Exact => "cmd, exact".into(),
             Self::HashStore(kb) => format!("cmd, {kb} KB of hashes"),
             Self::Metadata(eighths) => format!("cmd, {eighths}/8 of the metadata caches"),
@@ -134,7 +137,7 @@ impl Scheme {
         match self {
             Self::Baseline | LARGE_L2 => "none",
             Self::Named(name) => name,
-            Self::NoHashLatency | Self::Crc => "dedup",
+            Self::NoHashLatency | Self::Crc | Self::Sectors => "dedup",
             _ => "cmd",
         }
     }
@@ -147,6 +150,7 @@ impl Scheme {
             Self::Baseline | Self::Named(_) if self != CMD => Vec::new(),
             Self::NoHashLatency => vec!["dedup.hash=ideal".into()],
             Self::Crc => vec!["dedup.hash=crc".into()],
+            Self::Sectors => vec!["dedup.granularity=sector".into()],
             Self::Exact => vec!["cmd.store=exact".into()],
             Self::HashStore(kb) => vec![format!("cmd.hash_store={}", kb * 1024 / CONTROLLERS)],
             Self::Metadata(eighths) => [("map", MAP_KIB), ("type", TYPE_KIB), ("mask", MASK_KIB)]

@@ -103,6 +103,8 @@ impl Point {
 /// One program on all machines.
 pub(super) struct Timing {
     pub(super) program: Program,
+    /// Of the input.
+    pub(super) size: &'static str,
     pub(super) bytes: Bytes,
     /// The machine is smaller by this factor, because the program is.
     pub(super) scale: u32,
@@ -132,36 +134,56 @@ impl Timing {
     }
 }
 
-/// Runs all programs at a size on all machines; each is run without time first, to know its size.
+/// An input of a program.
+#[derive(Clone, Copy)]
+struct Input {
+    program: Program,
+    size: &'static str,
+    bytes: Bytes,
+}
+
+impl Input {
+    /// The first of the sizes at which the program does not fit into the caches of the smallest model, or the last; each is
+    /// run without time, to know its bytes.
+    fn choose(program: Program, sizes: &[&'static str], runs: &Runs) -> Result<Self, LabError> {
+        let mut chosen = Self { program, size: "", bytes: Bytes(0) };
+        for &size in sizes {
+            chosen.size = size;
+            chosen.bytes = Bytes(runs.measure(chosen.request())?.total("allocated_bytes") as u64);
+            if !MODEL.is_resident(chosen.bytes, MODEL.scale(chosen.bytes)) {
+                break;
+            }
+        }
+        Ok(chosen)
+    }
+
+    fn request(&self) -> RunRequest {
+        let what = What::Workload(self.program.name.to_owned());
+        RunRequest { size: Some(self.size.to_owned()), ..RunRequest::new(what) }
+    }
+}
+
+/// Runs all programs on all machines, each at the first of the sizes that is large enough.
 pub(super) fn study(
     programs: &[Program],
-    size: &str,
+    sizes: &[&'static str],
     schemes: &[Scheme],
     runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Timing>, LabError> {
-    let request = |program: &Program| RunRequest {
-        size: Some(size.to_owned()),
-        ..RunRequest::new(What::Workload(program.name.to_owned()))
-    };
     let threads = parallel::threads();
     let name = |program: &Program| format!("{}, without time", program.name);
-    let sizes = parallel::map(programs, threads, name, begins, |program| {
-        Ok(Bytes(runs.measure(request(program))?.total("allocated_bytes") as u64))
-    });
-    let sizes: Vec<Bytes> = sizes.into_iter().collect::<Result<_, LabError>>()?;
-    let jobs: Vec<(&Program, Bytes, Scheme)> = programs
-        .iter()
-        .zip(sizes.iter().copied())
-        .flat_map(|(program, bytes)| schemes.iter().map(move |scheme| (program, bytes, *scheme)))
-        .collect();
-    let name = |(program, _, scheme): &(&Program, Bytes, Scheme)| format!("{} on {}", program.name, scheme.name());
-    let points = parallel::map(&jobs, threads, name, begins, |(program, bytes, scheme)| {
+    let inputs = parallel::map(programs, threads, name, begins, |program| Input::choose(*program, sizes, runs));
+    let inputs: Vec<Input> = inputs.into_iter().collect::<Result<_, LabError>>()?;
+    let jobs: Vec<(&Input, Scheme)> =
+        inputs.iter().flat_map(|input| schemes.iter().map(move |scheme| (input, *scheme))).collect();
+    let name = |(input, scheme): &(&Input, Scheme)| format!("{} on {}", input.program.name, scheme.name());
+    let points = parallel::map(&jobs, threads, name, begins, |(input, scheme)| {
         let result = runs.measure(RunRequest {
             gpu: Some(GPU.to_owned()),
             with: Combination::parse(scheme.with())?,
-            set: [MODEL.set(MODEL.scale(*bytes)), scheme.set()].concat(),
-            ..request(program)
+            set: [MODEL.set(MODEL.scale(input.bytes)), scheme.set()].concat(),
+            ..input.request()
         })?;
         Ok(match result.error() {
             Some(error) => Err(error.to_owned()),
@@ -169,11 +191,11 @@ pub(super) fn study(
         })
     });
     let points: Vec<Result<Point, String>> = points.into_iter().collect::<Result<_, LabError>>()?;
-    let by_program = programs.iter().zip(sizes).zip(points.chunks(schemes.len().max(1)));
+    let by_program = inputs.iter().zip(points.chunks(schemes.len().max(1)));
     Ok(by_program
-        .map(|((&program, bytes), points)| {
+        .map(|(&Input { program, size, bytes }, points)| {
             let points = schemes.iter().copied().zip(points.iter().cloned()).collect();
-            Timing { program, bytes, scale: MODEL.scale(bytes), points }
+            Timing { program, size, bytes, scale: MODEL.scale(bytes), points }
         })
         .collect())
 }
