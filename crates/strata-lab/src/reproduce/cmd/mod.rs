@@ -23,22 +23,21 @@ pub(super) fn reproduce(
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
-    let (sizes, sweeps) = match effort {
-        Effort::Quick => (&["small"][..], false),
-        Effort::Standard => (&["small", "medium"][..], true),
-        Effort::Full => (&["paper-cmd"][..], true),
-    };
-    study(&PROGRAMS, sizes, sweeps, directory, begins)
+    match effort {
+        Effort::Quick => study(&PROGRAMS, |_| "small", false, directory, begins),
+        Effort::Standard => study(&PROGRAMS, |program| program.standard, true, directory, begins),
+        Effort::Full => study(&PROGRAMS, |_| "paper-cmd", true, directory, begins),
+    }
 }
 
 fn study(
     programs: &[Program],
-    sizes: &[&'static str],
+    size: fn(&Program) -> &'static str,
     sweeps: bool,
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
-    let timings = timing::study(programs, sizes, &Scheme::all(sweeps), &Runs::below(directory)?, begins)?;
+    let timings = timing::study(programs, size, &Scheme::all(sweeps), &Runs::below(directory)?, begins)?;
     let wrong = failures(&timings);
     if !wrong.is_empty() {
         return Err(LabError::Request(format!("programs failed:\n{}", wrong.join("\n"))));
@@ -61,19 +60,22 @@ fn study(
         "Programs on the machine cmd-gddr6, at the size {}. Our programs are our own, written after the originals at a smaller \
          scale; the machine is scaled down with programs that would fit into its caches, and those that still do are marked \
          and left out of means. Where the paper prints a number it stands beside ours in the list of rows.",
-        said_sizes(timings, sizes)
+        said_sizes(timings)
     );
     let title = "CMD, reproduced".into();
     Ok((Page { title, introduction, summary: None, figures: all }, rows(timings, sweeps)))
 }
 
-/// The sizes, and the programs that are at each of them.
-fn said_sizes(timings: &[Timing], sizes: &[&str]) -> String {
-    let at = |size: &&str| {
-        let names: Vec<_> = timings.iter().filter(|t| t.size == *size).map(|t| t.program.name).collect();
-        if names.is_empty() { None } else { Some(format!("{size} ({})", names.join(", "))) }
-    };
-    sizes.iter().filter_map(at).collect::<Vec<_>>().join(" or ")
+/// The sizes of inputs, with the programs that have each.
+fn said_sizes(timings: &[Timing]) -> String {
+    let mut sizes: Vec<&str> = timings.iter().map(|t| t.size).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    if let [size] = sizes[..] {
+        return size.to_owned();
+    }
+    let at = |size: &&str| timings.iter().filter(|t| t.size == *size).map(|t| t.program.name).collect::<Vec<_>>();
+    sizes.iter().map(|size| format!("{size} ({})", at(size).join(", "))).collect::<Vec<_>>().join(" or ")
 }
 
 /// Runs that failed or computed something wrong.
@@ -203,7 +205,7 @@ mod tests {
     fn every_figure_is_made() {
         let programs = [PROGRAMS[4], PROGRAMS[6], PROGRAMS[8]];
         let directory = tempfile::tempdir().expect("a folder");
-        let (page, rows) = study(&programs, &["tiny"], false, directory.path(), &mut |_| ()).expect("it runs");
+        let (page, rows) = study(&programs, |_| "tiny", false, directory.path(), &mut |_| ()).expect("it runs");
         for figure in &page.figures {
             assert_eq!(figure.rows.len(), programs.len() + 3, "{}", figure.id);
         }

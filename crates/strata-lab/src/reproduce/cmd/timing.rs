@@ -143,18 +143,10 @@ struct Input {
 }
 
 impl Input {
-    /// The first of the sizes at which the program does not fit into the caches of the smallest model, or the last; each is
-    /// run without time, to know its bytes.
-    fn choose(program: Program, sizes: &[&'static str], runs: &Runs) -> Result<Self, LabError> {
-        let mut chosen = Self { program, size: "", bytes: Bytes(0) };
-        for &size in sizes {
-            chosen.size = size;
-            chosen.bytes = Bytes(runs.measure(chosen.request())?.total("allocated_bytes") as u64);
-            if !MODEL.is_resident(chosen.bytes, MODEL.scale(chosen.bytes)) {
-                break;
-            }
-        }
-        Ok(chosen)
+    /// Runs the program without time, to know its bytes.
+    fn measure(program: Program, size: &'static str, runs: &Runs) -> Result<Self, LabError> {
+        let unknown = Self { program, size, bytes: Bytes(0) };
+        Ok(Self { bytes: Bytes(runs.measure(unknown.request())?.total("allocated_bytes") as u64), ..unknown })
     }
 
     fn request(&self) -> RunRequest {
@@ -163,20 +155,22 @@ impl Input {
     }
 }
 
-/// Runs all programs on all machines, each at the first of the sizes that is large enough.
+/// Runs all programs on all machines; `size` tells the size of a program's input. Machines come one after another: what is
+/// in every figure is there first if the study is cut, and goes on.
 pub(super) fn study(
     programs: &[Program],
-    sizes: &[&'static str],
+    size: fn(&Program) -> &'static str,
     schemes: &[Scheme],
     runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Timing>, LabError> {
     let threads = parallel::threads();
     let name = |program: &Program| format!("{}, without time", program.name);
-    let inputs = parallel::map(programs, threads, name, begins, |program| Input::choose(*program, sizes, runs));
+    let inputs =
+        parallel::map(programs, threads, name, begins, |program| Input::measure(*program, size(program), runs));
     let inputs: Vec<Input> = inputs.into_iter().collect::<Result<_, LabError>>()?;
     let jobs: Vec<(&Input, Scheme)> =
-        inputs.iter().flat_map(|input| schemes.iter().map(move |scheme| (input, *scheme))).collect();
+        schemes.iter().flat_map(|scheme| inputs.iter().map(move |input| (input, *scheme))).collect();
     let name = |(input, scheme): &(&Input, Scheme)| format!("{} on {}", input.program.name, scheme.name());
     let points = parallel::map(&jobs, threads, name, begins, |(input, scheme)| {
         let result = runs.measure(RunRequest {
@@ -191,10 +185,12 @@ pub(super) fn study(
         })
     });
     let points: Vec<Result<Point, String>> = points.into_iter().collect::<Result<_, LabError>>()?;
-    let by_program = inputs.iter().zip(points.chunks(schemes.len().max(1)));
-    Ok(by_program
-        .map(|(&Input { program, size, bytes }, points)| {
-            let points = schemes.iter().copied().zip(points.iter().cloned()).collect();
+    Ok(inputs
+        .iter()
+        .enumerate()
+        .map(|(k, &Input { program, size, bytes })| {
+            let own = points.iter().skip(k).step_by(inputs.len());
+            let points = schemes.iter().copied().zip(own.cloned()).collect();
             Timing { program, size, bytes, scale: MODEL.scale(bytes), points }
         })
         .collect())
