@@ -84,5 +84,5 @@ pub use memory::{
     SHARED_WINDOW, WINDOW_BYTES,
 };
 pub use output::Output;
-pub use program::{Param, Program};
+pub use program::{Param, Program, Resources};
 pub use source::Execution;

@@ -1,10 +1,11 @@
 //! The façade that programs drive.
 
 use crate::engine::{
-    AllocFlags, Allocation, CopyReport, Engine, HostError, HostEvent, Launch, LaunchReport, ModuleId, SymbolAddress,
+    AllocFlags, Allocation, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape, Launch,
+    LaunchReport, ModuleId, SymbolAddress,
 };
 use std::collections::BTreeMap;
-use strata_core::{Addr, Bytes, Dim3};
+use strata_core::{Addr, Advice, Bytes, Dim3};
 
 /// A kernel argument.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,7 +92,12 @@ impl Device {
 
     /// Allocates managed memory.
     pub fn alloc_managed(&mut self, name: &str, size: Bytes) -> Result<Addr, HostError> {
-        self.alloc_with(name, size, AllocFlags { managed: true })
+        self.alloc_with(name, size, AllocFlags { managed: true, ..AllocFlags::default() })
+    }
+
+    /// Allocates memory of the host that the device can address.
+    pub fn alloc_pinned(&mut self, name: &str, size: Bytes) -> Result<Addr, HostError> {
+        self.alloc_with(name, size, AllocFlags { pinned: true, ..AllocFlags::default() })
     }
 
     fn alloc_with(&mut self, name: &str, size: Bytes, flags: AllocFlags) -> Result<Addr, HostError> {
@@ -133,6 +139,36 @@ impl Device {
     pub fn memset(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
         self.engine.fill(start, size, byte)?;
         self.engine.hear(&HostEvent::Memset { start, size });
+        Ok(())
+    }
+
+    /// Asks for managed memory to be on the device, or at the host, and goes on (`cudaMemPrefetchAsync`).
+    pub fn prefetch(&mut self, start: Addr, size: Bytes, to_device: bool) {
+        self.engine.hear(&HostEvent::Prefetch { start, size, to_device });
+    }
+
+    /// Says how managed memory will be used (`cudaMemAdvise`).
+    pub fn advise(&mut self, start: Addr, size: Bytes, advice: Advice) {
+        self.engine.hear(&HostEvent::Advise { start, size, advice });
+    }
+
+    /// The parameters of a kernel.
+    pub fn kernel(&self, module: ModuleId, kernel: &str) -> Result<KernelShape, HostError> {
+        self.engine.kernel(module, kernel)
+    }
+
+    /// What a kernel needs of an SM.
+    pub fn resources(&mut self, module: ModuleId, kernel: &str) -> Result<KernelResources, HostError> {
+        self.engine.resources(module, kernel)
+    }
+
+    /// Copies from one place of the device to another; the places may overlap.
+    pub fn copy_on_device(&mut self, to: Addr, from: Addr, size: Bytes) -> Result<(), HostError> {
+        let mut data = vec![0; size.0 as usize];
+        self.engine.read(from, &mut data)?;
+        self.engine.write(to, &data)?;
+        // For whoever follows memory it changes as by a memset: nothing crosses the link to the host.
+        self.engine.hear(&HostEvent::Memset { start: to, size });
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! What stands behind a device.
 
 use strata_core::stats::Members;
-use strata_core::{Addr, Bytes, Counts, Dim3, Stats};
+use strata_core::{Addr, Advice, Bytes, Counts, Dim3, Stats};
 
 /// An error of a host call or of the device program it started, ready to be shown.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,8 @@ pub struct AllocationId(pub u32);
 pub struct AllocFlags {
     /// Managed (unified) memory: lives in the managed arena, aligned to 2 MB.
     pub managed: bool,
+    /// Memory of the host that the device can address (`cudaMallocHost`); lives in the managed arena, too.
+    pub pinned: bool,
 }
 
 /// Memory given to the program.
@@ -69,6 +71,19 @@ pub struct KernelShape {
     pub name: String,
     /// Its parameters, in order.
     pub params: Vec<ParamShape>,
+}
+
+/// What a kernel needs of an SM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KernelResources {
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Shared memory of a CTA that the kernel declares.
+    pub shared: Bytes,
+    /// Local memory of a thread.
+    pub local: Bytes,
+    /// The most threads a CTA may have, if the kernel says so.
+    pub max_threads: Option<u64>,
 }
 
 /// Where a module-scope variable lives.
@@ -130,6 +145,8 @@ pub enum HostEvent {
     CopyIn { start: Addr, size: Bytes },
     CopyOut { start: Addr, size: Bytes },
     Memset { start: Addr, size: Bytes },
+    Prefetch { start: Addr, size: Bytes, to_device: bool },
+    Advise { start: Addr, size: Bytes, advice: Advice },
     LaunchBegin { kernel: String, grid: Dim3, block: Dim3 },
     LaunchEnd { kernel: String },
     Sync,
@@ -144,6 +161,10 @@ pub trait Engine {
     fn load_module(&mut self, name: &str, text: &str) -> Result<ModuleId, HostError>;
     /// The kernel's parameters.
     fn kernel(&self, module: ModuleId, name: &str) -> Result<KernelShape, HostError>;
+    /// What the kernel needs of an SM.
+    fn resources(&mut self, _module: ModuleId, name: &str) -> Result<KernelResources, HostError> {
+        Err(HostError::Module(format!("this engine does not know what kernel `{name}` needs")))
+    }
     /// The address of a module-scope variable.
     fn symbol(&self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError>;
     /// Gives memory, 512 B aligned (2 MB for managed memory).

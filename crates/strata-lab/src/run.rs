@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+use strata_emu::Capacity;
 use strata_host::{Device, Engine, HostError};
 use strata_trace::Origin;
 use strata_workloads::{Instance, Size, UnknownWorkload, Workload};
@@ -66,6 +67,8 @@ pub(crate) fn options(request: &RunRequest, monitor: &Arc<Monitor>) -> EngineOpt
         max_instructions: request.max_instructions,
         monitor: Arc::clone(monitor),
         registers: known_registers(&request.what),
+        capacity: Capacity::default(),
+        managed_in: None,
     }
 }
 
