@@ -63,7 +63,17 @@ fn link(out: &Path, archive: &Path, name: &str) {
     let mut command = Command::new(variable("RUSTC_LINKER", "cc"));
     command.args(["-shared", "-nostartfiles", "-Wl,--whole-archive"]).arg(archive).arg("-Wl,--no-whole-archive");
     command.arg(format!("-Wl,--version-script={}", script.display())).arg(format!("-Wl,-soname,{name}"));
-    command.args(["-Wl,--gc-sections", "-Wl,-s", "-Wl,-z,defs", "-Wl,-Bsymbolic", "-lgcc_s", "-lc", "-lm", "-ldl", "-lpthread"]);
+    command.args([
+        "-Wl,--gc-sections",
+        "-Wl,-s",
+        "-Wl,-z,defs",
+        "-Wl,-Bsymbolic",
+        "-lgcc_s",
+        "-lc",
+        "-lm",
+        "-ldl",
+        "-lpthread",
+    ]);
     for line in include_str!("src/client/aliases.txt").lines().filter(|line| !line.starts_with('#')) {
         let (alias, name) = line.split_once(' ').expect("two names");
         command.arg(format!("-Wl,--defsym={alias}={name}"));

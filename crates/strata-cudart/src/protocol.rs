@@ -204,8 +204,8 @@ record! {
         local: u64,
         /// The most threads a block may have.
         max_threads: u32,
-        /// Version of the PTX, times ten.
-        ptx_version: u32,
+        /// The architecture its PTX is for: 75 for `sm_75`.
+        architecture: u32,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Engines around engines: to measure, to watch, to look at memory between launches.
 
 use crate::{
-    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape, Launch,
-    LaunchReport, ModuleId, SymbolAddress,
+    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape,
+    Launch, LaunchReport, ModuleId, SymbolAddress,
 };
 use strata_core::{Addr, Bytes};
 

@@ -162,6 +162,11 @@ impl Device {
         self.engine.resources(module, kernel)
     }
 
+    /// The host may have written to memory that it shares with the device, without a call that says so.
+    pub fn touched_by_host(&mut self, start: Addr, size: Bytes) {
+        self.engine.hear(&HostEvent::Memset { start, size });
+    }
+
     /// Copies from one place of the device to another; the places may overlap.
     pub fn copy_on_device(&mut self, to: Addr, from: Addr, size: Bytes) -> Result<(), HostError> {
         let mut data = vec![0; size.0 as usize];
@@ -251,6 +256,11 @@ impl Device {
     /// What copies did so far.
     pub fn copies(&self) -> CopyReport {
         self.engine.copies()
+    }
+
+    /// What was launched since the last call, for programs that go on for long.
+    pub fn take_launches(&mut self) -> Vec<(Launch, LaunchReport)> {
+        std::mem::take(&mut self.launches)
     }
 
     /// What was launched so far, with what each launch did; without what prepared it.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use strata_core::{Addr, Bytes, Counts, GridSource, LINE_BYTES, LineAddr, Stats};
 use strata_emu::{Capacity, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
 use strata_host::{
-    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape, Launch,
-    LaunchReport, ModuleId, ParamShape, SymbolAddress,
+    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape,
+    Launch, LaunchReport, ModuleId, ParamShape, SymbolAddress,
 };
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::HostCall;
@@ -265,6 +265,10 @@ impl Engine for Emulated {
         let record = self.memory.alloc(size, flags.managed || flags.pinned, name).map_err(|e| call("alloc", &e))?;
         let (id, start) = (AllocationId(record.id), record.start);
         let allocation = Allocation { id, start, size: record.size, name: record.name, flags };
+        if flags.pinned {
+            // It is the host's.
+            return Ok(allocation);
+        }
         if let Mode::Timed(timed) = &mut self.mode
             && let Err(reason) = timed.setup.allocated(&allocation)
         {

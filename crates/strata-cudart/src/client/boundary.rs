@@ -12,7 +12,7 @@ use std::os::fd::AsRawFd;
 /// Where a function leaves a result.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
-pub struct Out<T>(*mut T);
+pub(crate) struct Out<T>(*mut T);
 
 impl<T> Out<T> {
     /// Leaves the result; a null pointer is an invalid value.
@@ -52,7 +52,7 @@ impl Out<u8> {
 /// What a function reads.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
-pub struct In<T>(*const T);
+pub(crate) struct In<T>(*const T);
 
 impl<T: Copy> In<T> {
     /// The value; a null pointer is an invalid value.
@@ -78,7 +78,7 @@ impl<T: Copy> In<T> {
 /// A text that ends in a zero.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
-pub struct Text(*const c_char);
+pub(crate) struct Text(*const c_char);
 
 impl Text {
     /// The text; empty for a null pointer.
@@ -123,12 +123,12 @@ pub(super) fn call(function: HostFunction, data: u64) {
 /// A function of the program that runs in the order of a stream.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
-pub struct HostFunction(extern "C" fn(*mut c_void));
+pub(crate) struct HostFunction(extern "C" fn(*mut c_void));
 
 /// A function that runs in the order of a stream and is told its status.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
-pub struct StreamCallback(extern "C" fn(u64, Code, *mut c_void));
+pub(crate) struct StreamCallback(extern "C" fn(u64, Code, *mut c_void));
 
 impl StreamCallback {
     /// Calls it.

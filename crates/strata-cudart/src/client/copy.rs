@@ -12,7 +12,7 @@ use crate::protocol::{Region, Request};
 /// Width in bytes, height in rows, depth in slices (`cudaExtent`).
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Extent {
+pub(crate) struct Extent {
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) depth: usize,
@@ -21,7 +21,7 @@ pub struct Extent {
 /// A position (`cudaPos`): bytes, rows, slices.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Position {
+pub(crate) struct Position {
     x: usize,
     y: usize,
     z: usize,
@@ -30,7 +30,7 @@ pub struct Position {
 /// A copy in three dimensions (`cudaMemcpy3DParms`).
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Copy3D {
+pub(crate) struct Copy3D {
     from_array: u64,
     from_position: Position,
     from: Pitched,

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A status of CUDA's runtime (`cudaError_t`).
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Code(pub(crate) u32);
+pub(crate) struct Code(pub(crate) u32);
 
 impl Code {
     pub(crate) const SUCCESS: Self = Self(0);
@@ -75,7 +75,7 @@ fn last() -> Code {
 /// The last error of this thread, which is forgotten.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is CUDA's")]
-pub extern "C" fn cudaGetLastError() -> Code {
+extern "C" fn cudaGetLastError() -> Code {
     let code = last();
     LAST.set(Code::SUCCESS);
     code
@@ -84,7 +84,7 @@ pub extern "C" fn cudaGetLastError() -> Code {
 /// The last error of this thread.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is CUDA's")]
-pub extern "C" fn cudaPeekAtLastError() -> Code {
+extern "C" fn cudaPeekAtLastError() -> Code {
     last()
 }
 
@@ -105,14 +105,14 @@ fn table() -> &'static BTreeMap<u32, (CString, CString)> {
 /// The name of an error.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is CUDA's")]
-pub extern "C" fn cudaGetErrorName(code: Code) -> *const c_char {
+extern "C" fn cudaGetErrorName(code: Code) -> *const c_char {
     table().get(&code.0).map_or(c"unrecognized error code".as_ptr(), |(name, _)| name.as_ptr())
 }
 
 /// An error in words.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is CUDA's")]
-pub extern "C" fn cudaGetErrorString(code: Code) -> *const c_char {
+extern "C" fn cudaGetErrorString(code: Code) -> *const c_char {
     table().get(&code.0).map_or(c"unrecognized error code".as_ptr(), |(_, text)| text.as_ptr())
 }
 

@@ -8,7 +8,7 @@ use std::ffi::c_int;
 
 /// `cudaFuncAttributes`; CUDA 11 ends before the clusters.
 #[repr(C)]
-pub struct Attributes {
+pub(crate) struct Attributes {
     shared: usize,
     constant: usize,
     local: usize,
@@ -44,8 +44,8 @@ cuda! {
             local: kernel.local as usize,
             max_threads: kernel.max_threads as c_int,
             registers: kernel.registers as c_int,
-            ptx_version: kernel.ptx_version as c_int,
-            binary_version: device::properties()?.capability as c_int,
+            ptx_version: kernel.architecture as c_int,
+            binary_version: kernel.architecture as c_int,
             cache_mode: 0,
             max_dynamic_shared: SHARED_BY_DEFAULT.saturating_sub(kernel.shared) as c_int,
             carve_out: -1,

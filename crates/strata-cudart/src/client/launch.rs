@@ -9,7 +9,7 @@ use std::cell::RefCell;
 /// Extents of a grid or block.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-pub struct Dim3 {
+pub(crate) struct Dim3 {
     x: u32,
     y: u32,
     z: u32,
@@ -37,7 +37,7 @@ thread_local! {
 /// Keeps a configuration for the launch that follows.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is CUDA's")]
-pub extern "C" fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: u64) -> u32 {
+extern "C" fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: u64) -> u32 {
     CONFIGURATIONS.with_borrow_mut(|kept| kept.push(Configuration { grid, block, shared, stream }));
     0
 }
@@ -45,7 +45,7 @@ pub extern "C" fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: u
 /// A launch with attributes (`cudaLaunchConfig_t`).
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct LaunchConfig {
+pub(crate) struct LaunchConfig {
     grid: Dim3,
     block: Dim3,
     shared: usize,
@@ -57,7 +57,7 @@ pub struct LaunchConfig {
 /// One attribute of a launch (`cudaLaunchAttribute`): its number, and a value of 64 bytes.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Attribute {
+pub(crate) struct Attribute {
     id: u32,
     padding: u32,
     value: [u32; 16],

@@ -84,7 +84,7 @@ fn free_host(start: u64) -> Outcome {
 
 /// What is known of a pointer (`cudaPointerAttributes`).
 #[repr(C)]
-pub struct PointerAttributes {
+pub(crate) struct PointerAttributes {
     kind: c_int,
     device: c_int,
     on_device: u64,
@@ -104,7 +104,7 @@ struct PointerBasics {
 /// Memory with padded rows (`cudaPitchedPtr`).
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Pitched {
+pub(crate) struct Pitched {
     pub(super) start: u64,
     pub(super) pitch: usize,
     pub(super) width: usize,
@@ -114,7 +114,7 @@ pub struct Pitched {
 /// CUDA 12.2 and later: a place for memory (`cudaMemLocation`).
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Location {
+pub(crate) struct Location {
     kind: u32,
     id: c_int,
 }

@@ -32,7 +32,7 @@ macro_rules! cuda {
         $(#[$about])*
         #[unsafe(no_mangle)]
         #[allow(non_snake_case, reason = "the names are CUDA's")]
-        pub extern "C" fn $name($($argument: $ty),*) -> $crate::client::error::Code {
+        extern "C" fn $name($($argument: $ty),*) -> $crate::client::error::Code {
             $crate::client::error::answer(|| $body)
         }
     )* };

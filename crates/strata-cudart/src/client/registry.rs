@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What `__cudaRegisterFatBinary` is given (24 bytes).
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Wrapper {
+pub(crate) struct Wrapper {
     magic: u32,
     version: u32,
     data: u64,
@@ -172,7 +172,7 @@ fn module_of(handle: u64) -> usize {
 /// A program has a fat binary; the handle names it in the calls below.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is CUDA's")]
-pub extern "C" fn __cudaRegisterFatBinary(wrapper: In<Wrapper>) -> u64 {
+extern "C" fn __cudaRegisterFatBinary(wrapper: In<Wrapper>) -> u64 {
     match wrapper.get() {
         Ok(wrapper) if wrapper.magic == WRAPPER_MAGIC => with(|registry| {
             registry.modules.push(Module { wrapper, number: None, managed: Vec::new() });
@@ -185,12 +185,12 @@ pub extern "C" fn __cudaRegisterFatBinary(wrapper: In<Wrapper>) -> u64 {
 /// All of it was registered.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is CUDA's")]
-pub extern "C" fn __cudaRegisterFatBinaryEnd(_handle: u64) {}
+extern "C" fn __cudaRegisterFatBinaryEnd(_handle: u64) {}
 
 /// The program ends.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is CUDA's")]
-pub extern "C" fn __cudaUnregisterFatBinary(_handle: u64) {
+extern "C" fn __cudaUnregisterFatBinary(_handle: u64) {
     super::device::flush();
 }
 
@@ -198,7 +198,7 @@ pub extern "C" fn __cudaUnregisterFatBinary(_handle: u64) {
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is CUDA's")]
 #[allow(clippy::too_many_arguments, reason = "the signature is CUDA's")]
-pub extern "C" fn __cudaRegisterFunction(
+extern "C" fn __cudaRegisterFunction(
     handle: u64,
     host: u64,
     _device: u64,
@@ -218,7 +218,7 @@ pub extern "C" fn __cudaRegisterFunction(
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is CUDA's")]
 #[allow(clippy::too_many_arguments, reason = "the signature is CUDA's")]
-pub extern "C" fn __cudaRegisterVar(
+extern "C" fn __cudaRegisterVar(
     handle: u64,
     host: u64,
     _device: u64,
@@ -236,7 +236,7 @@ pub extern "C" fn __cudaRegisterVar(
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is CUDA's")]
 #[allow(clippy::too_many_arguments, reason = "the signature is CUDA's")]
-pub extern "C" fn __cudaRegisterManagedVar(
+extern "C" fn __cudaRegisterManagedVar(
     handle: u64,
     host: Out<u64>,
     _device: u64,
@@ -256,7 +256,7 @@ pub extern "C" fn __cudaRegisterManagedVar(
 /// The program is about to use its managed variables. True if they are there.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is CUDA's")]
-pub extern "C" fn __cudaInitModule(handle: u64) -> u8 {
+extern "C" fn __cudaInitModule(handle: u64) -> u8 {
     u8::from(with(|registry| registry.loaded(module_of(handle))).is_ok())
 }
 

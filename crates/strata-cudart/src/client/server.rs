@@ -62,7 +62,9 @@ fn connect() -> Result<Connection, String> {
             let file = File::options().read(true).write(true).open(&memory);
             let file = file.map_err(|e| format!("cannot open the simulator's memory ({memory}): {e}"))?;
             if !boundary::map_at(&file, managed, end - managed) {
-                return Err(format!("the program uses the addresses {managed:#x}..{end:#x}, which managed memory needs"));
+                return Err(format!(
+                    "the program uses the addresses {managed:#x}..{end:#x}, which managed memory needs"
+                ));
             }
             Ok(Connection { stream, layout: Layout { device, managed, end }, process })
         }

@@ -116,7 +116,10 @@ cuda! {
         check(stream)?;
         if let Some(graph) = event::capture_of(event)? {
             with(|streams| {
-                streams.captured.entry(stream).or_insert(graph);
+                // Unless that capture has ended.
+                if streams.captured.values().any(|active| Arc::ptr_eq(active, &graph)) {
+                    streams.captured.entry(stream).or_insert(graph);
+                }
             });
         }
         Ok(())

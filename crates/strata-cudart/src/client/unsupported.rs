@@ -18,7 +18,7 @@ macro_rules! unsupported {
     ($($name:ident),* $(,)?) => { $(
         #[unsafe(no_mangle)]
         #[allow(non_snake_case, missing_docs, reason = "the name is CUDA's and says all there is to say")]
-        pub extern "C" fn $name() -> Code {
+        extern "C" fn $name() -> Code {
             once(stringify!($name));
             answer(|| Err(Code::NOT_SUPPORTED))
         }

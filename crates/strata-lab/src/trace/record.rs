@@ -103,7 +103,9 @@ fn recorded_event(event: &HostEvent) -> Option<Event> {
         HostEvent::CopyOut { start, size } => Event::CopyOut { start: *start, size: *size },
         HostEvent::Memset { start, size } => Event::Memset { start: *start, size: *size },
         HostEvent::Sync => Event::Sync,
-        HostEvent::LaunchBegin { .. }
+        HostEvent::Prefetch { .. }
+        | HostEvent::Advise { .. }
+        | HostEvent::LaunchBegin { .. }
         | HostEvent::LaunchEnd { .. }
         | HostEvent::Announce { .. }
         | HostEvent::Prepare
