@@ -151,11 +151,11 @@ fn an_out_of_bounds_store_is_told_with_kernel_place_and_source() {
     assert_eq!((ended.status, ended.out.as_str()), (Some(3), expected), "{}", ended.err);
     for part in [
         "strata: out of bounds: 4 bytes at global address 0x2",
-        "0 bytes past the end of 'device0' (1024 B at 0x2",
+        "0 bytes past the end of 'device0' (800 B at 0x2",
         "st.global.u32",
         "= source: ",
         "faults.cu:10",
-        "block (2,0,0), thread (0,0,0)",
+        "block (1,0,0), thread (72,0,0)",
     ] {
         assert!(ended.err.contains(part), "no `{part}` in:\n{}", ended.err);
     }

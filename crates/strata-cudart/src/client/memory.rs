@@ -43,11 +43,11 @@ pub(super) enum Side {
 
 pub(super) fn side(address: u64) -> Outcome<Side> {
     let layout = server::layout()?;
-    Ok(match () {
-        () if layout.is_device(address) => Side::Device,
-        () if layout.is_shared(address) && host_at(address).is_none() => Side::Managed,
-        () => Side::Host,
-    })
+    if layout.is_device(address) {
+        return Ok(Side::Device);
+    }
+    let managed = layout.is_shared(address) && host_at(address).is_none();
+    Ok(if managed { Side::Managed } else { Side::Host })
 }
 
 fn alloc(size: usize, kind: u8) -> Outcome<u64> {

@@ -31,7 +31,7 @@ macro_rules! cuda {
     ($($(#[$about:meta])* fn $name:ident($($argument:ident: $ty:ty),* $(,)?) $body:block)*) => { $(
         $(#[$about])*
         #[unsafe(no_mangle)]
-        #[allow(non_snake_case, reason = "the names are CUDA's")]
+        #[allow(non_snake_case, clippy::too_many_arguments, reason = "names and arguments are CUDA's")]
         extern "C" fn $name($($argument: $ty),*) -> $crate::client::error::Code {
             $crate::client::error::answer(|| $body)
         }

@@ -12,6 +12,7 @@
 //! the program as an error of CUDA's, never by a crash; a saved result is whole or not there.
 
 pub mod build;
+mod code;
 pub mod fatbin;
 mod gpu;
 mod library;

@@ -1,7 +1,7 @@
 //! One process of a program: its device, its modules, its questions.
 
 use super::modules::Modules;
-use super::{Record, gpu};
+use super::{Record, code, gpu};
 use crate::result::KernelRun;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,28 +10,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Instant;
-use strata_core::{Addr, Advice, Bytes, Dim3};
+use strata_core::{Addr, Bytes, Dim3};
 use strata_cudart::protocol::{Kernel, Param, Region, Reply, Request, VERSION, kind, receive, send};
 use strata_emu::Capacity;
 use strata_host::{Device, HostError, Launch, ModuleId};
 use strata_sim::config::GpuConfig;
 use strata_sim::{KernelNeeds, Machine};
-
-/// Numbers of CUDA's errors that are answered from here.
-mod code {
-    pub(super) const INVALID_VALUE: u32 = 1;
-    pub(super) const MEMORY_ALLOCATION: u32 = 2;
-    pub(super) const INITIALIZATION: u32 = 3;
-    pub(super) const INVALID_CONFIGURATION: u32 = 9;
-    pub(super) const INVALID_SYMBOL: u32 = 13;
-    pub(super) const INVALID_FUNCTION: u32 = 98;
-    pub(super) const NO_KERNEL_IMAGE: u32 = 209;
-    pub(super) const ILLEGAL_ADDRESS: u32 = 700;
-    pub(super) const ASSERT: u32 = 710;
-    pub(super) const MISALIGNED: u32 = 716;
-    pub(super) const LAUNCH_FAILURE: u32 = 719;
-    pub(super) const NOT_SUPPORTED: u32 = 801;
-}
 
 /// The most threads of a block (CUDA programming guide, all compute capabilities).
 const THREADS_PER_BLOCK: u64 = 1024;
@@ -184,7 +168,7 @@ impl Session {
                 Ok(Reply::Done)
             }
             Request::Advise { start, size, advice, to_device } => {
-                let advice = advice_of(advice, to_device).ok_or_else(|| refuse(code::INVALID_VALUE, ""))?;
+                let advice = code::advice_of(advice, to_device).ok_or_else(|| refuse(code::INVALID_VALUE, ""))?;
                 self.parts.device.advise(Addr(start), Bytes(size), advice);
                 Ok(Reply::Done)
             }
@@ -233,7 +217,7 @@ impl Session {
                 Ok(Reply::Done)
             }
             Err(HostError::Program(text)) => {
-                let (code, sticky) = failure(&text);
+                let (code, sticky) = code::failure(&text);
                 self.record.failed(text.clone());
                 Err(Reply::Refused { code, sticky, message: text })
             }
@@ -366,34 +350,4 @@ fn number(value: u64) -> Reply {
 
 fn pieces(region: Region) -> Result<impl Iterator<Item = (u64, u64)>, Reply> {
     region.pieces().ok_or_else(|| refuse(code::INVALID_VALUE, "a region larger than memory"))
-}
-
-/// CUDA's number for what a kernel did wrong, by the first words of its fault, and whether the device is lost.
-fn failure(text: &str) -> (u32, bool) {
-    const BEGINNINGS: [(&str, u32); 6] = [
-        ("null pointer", code::ILLEGAL_ADDRESS),
-        ("out of bounds", code::ILLEGAL_ADDRESS),
-        ("use after free", code::ILLEGAL_ADDRESS),
-        ("misaligned", code::MISALIGNED),
-        ("assertion failed", code::ASSERT),
-        ("kernel `", code::NOT_SUPPORTED),
-    ];
-    let found = BEGINNINGS.iter().find(|(beginning, _)| text.starts_with(beginning));
-    let code = found.map_or(code::LAUNCH_FAILURE, |(_, code)| *code);
-    // A kernel that was never begun leaves the device as it was.
-    (code, code != code::NOT_SUPPORTED)
-}
-
-/// `cudaMemoryAdvise`.
-fn advice_of(number: u32, to_device: bool) -> Option<Advice> {
-    Some(match number {
-        1 => Advice::ReadMostly(true),
-        2 => Advice::ReadMostly(false),
-        3 if to_device => Advice::PreferDevice,
-        3 => Advice::PreferHost,
-        4 => Advice::NoPreference,
-        5 => Advice::AccessedByDevice(true),
-        6 => Advice::AccessedByDevice(false),
-        _ => return None,
-    })
 }

@@ -18,9 +18,9 @@ __global__ void spin(int *data, int rounds) {
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     int *data;
-    CUDA(cudaMalloc(&data, 256 * sizeof(int)));
+    CUDA(cudaMalloc(&data, 200 * sizeof(int)));
     if (!std::strcmp(what, "store")) {
-        store<<<3, 128>>>(data, 256);
+        store<<<3, 128>>>(data, 200);
         cudaError_t status = cudaDeviceSynchronize();
         std::printf("%s, %s\n", cudaGetErrorName(status), cudaGetErrorString(status));
         EXPECT(cudaMalloc(&data, 4) == cudaErrorIllegalAddress);
