@@ -14,6 +14,7 @@ Examples:
   strata run hotspot --size small        run one of them
   strata run examples/vecadd.toml        run your own PTX with a launch file
   strata run bfs --json | jq .kernels    for scripts
+  strata run --gpu v100 -- ./prog 512    a CUDA program as it is
   strata check kernel.ptx                errors, kernels, registers, loops
   strata offload kernel.ptx              blocks worth running in a memory stack
   strata gpus titan-v                    a machine: every value with its source

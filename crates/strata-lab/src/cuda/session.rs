@@ -324,7 +324,10 @@ impl Session {
         // Different gaps on both sides: row by row.
         for slice in 0..to.slices {
             for row in 0..to.rows {
-                let at = |region: &Region| Addr(region.start + slice * region.slice_pitch + row * region.pitch);
+                let at = |region: &Region| {
+                    let offset = slice.wrapping_mul(region.slice_pitch).wrapping_add(row.wrapping_mul(region.pitch));
+                    Addr(region.start.wrapping_add(offset))
+                };
                 self.check(to.start, to.width)?;
                 let copied = self.parts.device.copy_on_device(at(&to), at(&from), Bytes(to.width));
                 copied.map_err(|e| refuse(code::INVALID_VALUE, e.to_string()))?;
