@@ -129,7 +129,7 @@ fn heard(event: &Event) -> HostEvent {
             start: *start,
             size: *size,
             name: name.clone(),
-            flags: AllocFlags { managed: *managed, on_device: false },
+            flags: AllocFlags { managed: *managed, ..AllocFlags::default() },
         }),
         Event::Free { id } => HostEvent::Free(AllocationId(*id)),
         Event::CopyIn { start, size } => HostEvent::CopyIn { start: *start, size: *size },

@@ -1,0 +1,5 @@
+// The other unit of unit_main.cu.
+__device__ int weights[4] = {2, 3, 4, 5};
+__device__ __noinline__ int weigh(int i, int value) { return weights[i] * value; }
+static __global__ void there(int *data) { ++data[threadIdx.x]; }
+void launch_in_other_unit(int *data, int n) { there<<<1, n>>>(data); }
