@@ -12,7 +12,7 @@ mod region;
 use std::io::{self, Read, Write};
 
 /// Changed with every change of a message.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Names the simulator's socket to the program.
 pub const SOCKET_VARIABLE: &str = "STRATA_CUDA_SOCKET";
@@ -150,6 +150,48 @@ record! {
 }
 
 record! {
+    /// Texels in device memory.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    Image {
+        /// The first texel.
+        start: u64,
+        /// Texels of a row.
+        width: u32,
+        /// Rows.
+        height: u32,
+        /// Slices or layers.
+        depth: u32,
+        /// Bytes from one row to the next.
+        pitch: u64,
+        /// Bytes from one slice to the next.
+        slice: u64,
+        /// What a channel is: CUDA's number for signed, unsigned (1) and floating point (2).
+        kind: u8,
+        /// Bits of a channel.
+        bits: u8,
+        /// Channels of a texel.
+        channels: u8,
+    }
+}
+
+record! {
+    /// How a texture is read.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    Sampling {
+        /// CUDA's number for what is read outside, by axis.
+        address: [u32; 3],
+        /// Neighbours are interpolated.
+        linear: bool,
+        /// Coordinates go from 0 to 1.
+        normalized: bool,
+        /// Integers are read as numbers from 0 (or -1) to 1.
+        as_float: bool,
+        /// What is outside: the bits of four numbers.
+        border: [u32; 4],
+    }
+}
+
+record! {
     /// Where a parameter stands in the parameter block.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     Param {
@@ -251,6 +293,12 @@ messages! {
         16 Prefetch { start: u64, size: u64, to_device: bool },
         /// How managed memory will be used: the number of CUDA's `cudaMemoryAdvise`.
         17 Advise { start: u64, size: u64, advice: u32, to_device: bool },
+        /// A texture of an image.
+        18 CreateTexture { image: Image, sampling: Sampling },
+        /// A surface of an image.
+        19 CreateSurface { image: Image },
+        /// Forgets a texture or surface.
+        20 DestroyObject { handle: u64 },
     }
 }
 
@@ -262,6 +310,8 @@ pub mod kind {
     pub const MANAGED: u8 = 1;
     /// Memory of the host that the device can address.
     pub const PINNED: u8 = 2;
+    /// Device memory of textures and surfaces.
+    pub const ARRAY: u8 = 3;
 }
 
 messages! {

@@ -179,6 +179,12 @@ impl Program {
         Some(kernel.clone())
     }
 
+    /// Managed module-scope variables: name, first byte, size.
+    pub fn managed_variables(&self) -> impl Iterator<Item = (&str, Addr, Bytes)> {
+        let variables = self.origin.module.variables.iter().enumerate().filter(|(_, v)| v.managed);
+        variables.filter_map(|(k, v)| Some((v.name.as_str(), Addr(self.symbols.address(k as u32)?), Bytes(v.bytes()))))
+    }
+
     /// What a kernel needs of an SM.
     pub fn resources(&mut self, kernel: &str) -> Option<Resources> {
         let kernel = self.kernel(kernel, false)?;

@@ -102,7 +102,9 @@ impl Device {
 
     /// Allocates memory of the host that the device can address.
     pub fn alloc_pinned(&mut self, name: &str, size: Bytes) -> Result<Addr, HostError> {
-        self.alloc_with(name, size, AllocFlags { pinned: true, ..AllocFlags::default() })
+        let start = self.alloc_with(name, size, AllocFlags { pinned: true, ..AllocFlags::default() })?;
+        self.advise(start, size, Advice::PinToHost);
+        Ok(start)
     }
 
     fn alloc_with(&mut self, name: &str, size: Bytes, flags: AllocFlags) -> Result<Addr, HostError> {

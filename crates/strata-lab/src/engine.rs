@@ -230,6 +230,11 @@ impl Engine for Emulated {
             return Err(HostError::Module(parsed.render(text, false)));
         };
         let program = Program::load(name, text, module, &mut self.memory).map_err(|e| call("load module", &e))?;
+        if let Mode::Timed(timed) = &mut self.mode {
+            for (name, start, size) in program.managed_variables() {
+                timed.machine.allocated(start, size, name);
+            }
+        }
         self.programs.push(program);
         Ok(ModuleId(self.programs.len() as u32 - 1))
     }
@@ -289,9 +294,12 @@ impl Engine for Emulated {
     fn free(&mut self, start: Addr) -> Result<AllocationId, HostError> {
         let record = self.memory.free(start).map_err(|e| call("free", &e))?;
         let id = AllocationId(record.id);
-        if let (Mode::Timed(timed), Some((start, size))) = (&mut self.mode, self.allocations.remove(&id)) {
-            timed.setup.freed(start, size);
-            timed.machine.freed(start, size);
+        let known = self.allocations.remove(&id);
+        if let Mode::Timed(timed) = &mut self.mode {
+            if let Some((start, size)) = known {
+                timed.setup.freed(start, size);
+                timed.machine.freed(start, size);
+            }
             timed.machine.host_call(&HostCall::Frees { start });
         }
         Ok(id)

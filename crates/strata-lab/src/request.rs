@@ -106,6 +106,10 @@ pub struct RunRequest {
     pub explain: bool,
     /// Stop a launch that executes more than so many warp instructions.
     pub max_instructions: Option<u64>,
+    /// Which launches of a CUDA program are timed: see [`crate::cuda::Selection`].
+    pub kernels: Option<String>,
+    /// How many launches of a CUDA program are executed, and not timed, before the rest.
+    pub fast_forward: u64,
     /// The machine to time the program on, a preset or a file; `None` runs it without time.
     pub gpu: Option<String>,
     /// Mechanisms in that machine.
@@ -129,6 +133,8 @@ impl RunRequest {
             check_data: false,
             explain: false,
             max_instructions: None,
+            kernels: None,
+            fast_forward: 0,
             gpu: None,
             with: Combination::none(),
             set: Vec::new(),
@@ -181,6 +187,8 @@ impl Resolved {
         if let What::Program(command) = &request.what {
             let arguments: Vec<_> = command.iter().skip(1).map(|argument| argument.to_string_lossy()).collect();
             saved["arguments"] = json!(arguments);
+            saved["kernels"] = json!(request.kernels);
+            saved["fast_forward"] = json!(request.fast_forward);
         }
         saved
     }

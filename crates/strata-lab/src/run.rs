@@ -36,7 +36,7 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
         return run_on(request, monitor, engine::functional(options).map_err(LabError::Device)?);
     };
     let targets = profile::targets(request, &settings, monitor)?;
-    let setup = Setup::new(settings, targets, &gpu.config)?;
+    let setup = Setup::new(settings, targets, &gpu.config, &Capacity::default())?;
     if request.check_data {
         setup.refuse_unchecked()?;
     }

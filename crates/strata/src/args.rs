@@ -96,6 +96,12 @@ pub(crate) struct Run {
     /// Stop a launch that executes more than N warp instructions
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_instructions: Option<u64>,
+    /// Time only these launches of a CUDA program, by number or part of the kernel's name: `3,10-20,50-90/10,matmul`
+    #[arg(long, value_name = "LIST", requires = "program")]
+    pub(crate) kernels: Option<String>,
+    /// Execute the first N launches of a CUDA program without timing them
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, requires = "program")]
+    pub(crate) fast_forward: u64,
     /// Time the program on this machine (see `strata gpus`), or on the one of a `.toml` file
     #[arg(long, value_name = "NAME")]
     pub(crate) gpu: Option<String>,

@@ -153,6 +153,71 @@ fn two_translation_units_linked_on_the_device() {
 }
 
 #[test]
+fn texture_objects_of_arrays_pitched_and_linear_memory() {
+    check("textures", &["textures.cu"], &[], "textures: all is right\n", 6);
+}
+
+#[test]
+fn surface_objects_in_two_and_three_dimensions() {
+    check("surfaces", &["surfaces.cu"], &[], "surfaces: all is right\n", 2);
+}
+
+#[test]
+fn cooperative_groups_and_a_grid_that_waits_for_itself() {
+    check("groups", &["groups.cu"], &[], "groups: all is right\n", 2);
+}
+
+#[test]
+fn atomics_of_all_kinds() {
+    check("atomics", &["atomics.cu"], &[], "atomics: all is right\n", 1);
+}
+
+#[test]
+fn products_of_matrices_by_warps() {
+    check("wmma", &["wmma.cu"], &[], "wmma: all is right\n", 1);
+}
+
+#[test]
+fn memory_in_the_order_of_streams_and_memory_that_kernels_allocate() {
+    check("pools", &["pools.cu"], &[], "pools: all is right\n", 3);
+}
+
+#[test]
+fn managed_memory_moves_with_unified_memory() {
+    let Some(binary) = build("memory", &["memory.cu"], &[]) else { return };
+    let run = Run::new(binary);
+    for model in ["uvm.model=uvmsmart", "uvm.model=driver"] {
+        let ended = run.end(&["--gpu", "gtx1080ti", "--with", "uvm", "--set", model], &[]);
+        assert_eq!((ended.status, ended.out.as_str()), (Some(0), "memory: all is right\n"), "{}", ended.err);
+        let heat: Value =
+            serde_json::from_slice(&fs::read(run.saved().join("uvm.json")).expect("saved")).expect("JSON");
+        let names: Vec<_> =
+            heat["allocations"].as_array().expect("a list").iter().filter_map(|a| a["name"].as_str()).collect();
+        assert!(["counter", "field", "managed0"].iter().all(|name| names.contains(name)), "{names:?}");
+        assert_eq!(ended.json["stats"]["allocation[managed0].bytes"]["value"].as_u64(), Some(400_000));
+        fs::remove_dir_all(run.folder.path().join("strata-out")).expect("removed");
+    }
+}
+
+#[test]
+fn only_the_launches_that_are_wanted_are_timed() {
+    let Some(binary) = build("streams", &["streams.cu"], &[]) else { return };
+    let run = Run::new(binary);
+    let timed = |options: &[&str]| -> Vec<usize> {
+        let options: Vec<_> = ["--gpu", "v100"].iter().chain(options).copied().collect();
+        let ended = run.end(&options, &[]);
+        assert_eq!((ended.status, ended.out.as_str()), (Some(0), "streams: all is right\n"), "{}", ended.err);
+        let kernels = ended.json["kernels"].as_array().expect("kernels").clone();
+        assert_eq!(kernels.len(), 11);
+        let sum: u64 = kernels.iter().filter_map(|kernel| kernel["cycles"].as_u64()).sum();
+        assert_eq!(ended.json["cycles"].as_u64(), Some(sum));
+        (1..).zip(&kernels).filter(|(_, kernel)| !kernel["cycles"].is_null()).map(|(number, _)| number).collect()
+    };
+    assert_eq!(timed(&["--kernels", "2,5-9/2"]), [2, 5, 7, 9]);
+    assert_eq!(timed(&["--fast-forward", "9"]), [10, 11]);
+}
+
+#[test]
 fn an_out_of_bounds_store_is_told_with_kernel_place_and_source() {
     let Some(binary) = build("faults", &["faults.cu"], &["-lineinfo"]) else { return };
     let ended = Run::new(binary).end(&[], &["store"]);
@@ -160,7 +225,7 @@ fn an_out_of_bounds_store_is_told_with_kernel_place_and_source() {
     assert_eq!((ended.status, ended.out.as_str()), (Some(3), expected), "{}", ended.err);
     for part in [
         "strata: out of bounds: 4 bytes at global address 0x2",
-        "just past the end of `device0` (1024 B at 0x2",
+        "just past the end of `device0` (1.0 KiB at 0x2",
         "st.global.u32",
         "= source: ",
         "faults.cu:9",
@@ -217,6 +282,8 @@ fn failures_of_the_simulator_have_a_status_of_their_own() {
     check(&["run", "--", "no-such-program"], "there is no program `no-such-program` on the path");
     check(&["run", "--gpu", "v101", "--", "true"], "did you mean `v100`?");
     check(&["run", "--json", "--", "true"], "`--json=FILE`");
+    check(&["run", "--kernels", "3", "--", "true"], "name a machine with `--gpu`");
+    check(&["run", "--gpu", "v100", "--kernels", "3-1", "--", "true"], "`3-1` is no launch");
     check(&["run", "--with", "buddy", "--gpu", "p100-buddy", "--", "true"], "--set buddy.targets=FILE");
 }
 

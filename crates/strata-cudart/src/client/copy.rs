@@ -6,7 +6,7 @@
 use super::boundary::{self, In};
 use super::error::{Code, Outcome};
 use super::memory::{Pitched, Side, side};
-use super::{cuda, registry, server, stream};
+use super::{array, cuda, registry, server, stream};
 use crate::protocol::{Region, Request};
 
 /// Width in bytes, height in rows, depth in slices (`cudaExtent`).
@@ -22,9 +22,9 @@ pub(crate) struct Extent {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Position {
-    x: usize,
-    y: usize,
-    z: usize,
+    pub(super) x: usize,
+    pub(super) y: usize,
+    pub(super) z: usize,
 }
 
 /// A copy in three dimensions (`cudaMemcpy3DParms`).
@@ -41,6 +41,12 @@ pub(crate) struct Copy3D {
     kind: u32,
 }
 
+impl Copy3D {
+    pub(super) fn kind(&self) -> u32 {
+        self.kind
+    }
+}
+
 /// Kinds of copies (`cudaMemcpyKind`).
 const HOST_TO_DEVICE: u32 = 1;
 const DEVICE_TO_HOST: u32 = 2;
@@ -52,7 +58,7 @@ fn pieces(region: &Region) -> Outcome<impl Iterator<Item = (u64, u64)> + use<>> 
     region.pieces().ok_or(Code::INVALID_VALUE)
 }
 
-fn copy(to: Region, from: Region, kind: u32) -> Outcome {
+pub(super) fn copy(to: Region, from: Region, kind: u32) -> Outcome {
     if kind > DEFAULT {
         return Err(Code::INVALID_DIRECTION);
     }
@@ -101,7 +107,7 @@ fn line(start: u64, size: usize) -> Region {
     Region::line(start, size as u64)
 }
 
-fn plane(start: u64, pitch: usize, width: usize, height: usize) -> Outcome<Region> {
+pub(super) fn plane(start: u64, pitch: usize, width: usize, height: usize) -> Outcome<Region> {
     if pitch < width && height > 1 {
         return Err(Code::INVALID_PITCH);
     }
@@ -109,16 +115,12 @@ fn plane(start: u64, pitch: usize, width: usize, height: usize) -> Outcome<Regio
     Ok(Region { start, width: width as u64, pitch, rows, slice_pitch: pitch.saturating_mul(rows), slices: 1 })
 }
 
-fn copy_later(to: Region, from: Region, kind: u32, stream: u64) -> Outcome {
+pub(super) fn copy_later(to: Region, from: Region, kind: u32, stream: u64) -> Outcome {
     stream::submit(stream, move || copy(to, from, kind))
 }
 
-/// One side of a copy in three dimensions.
-fn solid(array: u64, at: Position, memory: Pitched, extent: Extent) -> Outcome<Region> {
-    if array != 0 {
-        super::unsupported::once("cudaMemcpy3D with arrays");
-        return Err(Code::NOT_SUPPORTED);
-    }
+/// A block of memory with gaps.
+fn solid(at: Position, memory: Pitched, extent: Extent) -> Outcome<Region> {
     let slice_pitch = (memory.pitch as u64).checked_mul(memory.height as u64).ok_or(Code::INVALID_VALUE)?;
     let inside = |count: usize, size: u64| (count as u64).checked_mul(size);
     let offset = inside(at.z, slice_pitch).zip(inside(at.y, memory.pitch as u64));
@@ -133,12 +135,24 @@ fn solid(array: u64, at: Position, memory: Pitched, extent: Extent) -> Outcome<R
     })
 }
 
-fn copy_3d(params: &Copy3D) -> Outcome<(Region, Region)> {
-    let to = solid(params.to_array, params.to_position, params.to, params.extent)?;
-    Ok((to, solid(params.from_array, params.from_position, params.from, params.extent)?))
+/// Both sides of a copy in three dimensions. Its width is in texels if an array is one of them, and so is the place in an array.
+pub(super) fn copy_3d(params: &Copy3D) -> Outcome<(Region, Region)> {
+    let array = |handle: u64| if handle == 0 { Ok(None) } else { array::get(handle).map(Some) };
+    let (to, from) = (array(params.to_array)?, array(params.from_array)?);
+    let texel = to.as_ref().or(from.as_ref()).map_or(1, array::Array::texel) as usize;
+    let width = params.extent.width.checked_mul(texel).ok_or(Code::INVALID_VALUE)?;
+    let extent = Extent { width, ..params.extent };
+    let side = |array: Option<array::Array>, at: Position, memory: Pitched| match array {
+        Some(array) => {
+            let x = at.x.checked_mul(array.texel() as usize).ok_or(Code::INVALID_VALUE)?;
+            array.block(Position { x, ..at }, extent)
+        }
+        None => solid(at, memory, extent),
+    };
+    Ok((side(to, params.to_position, params.to)?, side(from, params.from_position, params.from)?))
 }
 
-fn set(to: Region, value: i32) -> Outcome {
+pub(super) fn set(to: Region, value: i32) -> Outcome {
     if to.bytes().ok_or(Code::INVALID_VALUE)? == 0 {
         return Ok(());
     }
@@ -154,7 +168,7 @@ fn set_later(to: Region, value: i32, stream: u64) -> Outcome {
 }
 
 fn block(memory: Pitched, extent: Extent) -> Outcome<Region> {
-    solid(0, Position { x: 0, y: 0, z: 0 }, memory, extent)
+    solid(Position { x: 0, y: 0, z: 0 }, memory, extent)
 }
 
 /// A part of a variable.

@@ -21,6 +21,7 @@ impl Code {
     pub(crate) const MEMORY_ALLOCATION: Self = Self(2);
     pub(crate) const INVALID_SYMBOL: Self = Self(13);
     pub(crate) const INVALID_PITCH: Self = Self(12);
+    pub(crate) const INVALID_CHANNELS: Self = Self(20);
     pub(crate) const INVALID_DIRECTION: Self = Self(21);
     pub(crate) const MISSING_CONFIGURATION: Self = Self(52);
     pub(crate) const INVALID_FUNCTION: Self = Self(98);

@@ -1,4 +1,5 @@
-//! Graphs, made by capturing a stream: a list of work that can be done again and again, in the order it was submitted.
+//! Graphs: a list of work that can be done again and again, in the order in which it was captured from a stream or added node by
+//! node (`node.rs`). A node's number is its place in the list.
 
 use super::boundary::{In, Out};
 use super::error::{Code, Outcome};
@@ -11,6 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct Work(Arc<dyn Fn() -> Outcome + Send + Sync>);
 
 impl Work {
+    pub(super) fn run(&self) -> Outcome {
+        (self.0)()
+    }
+
     pub(super) fn new(work: impl Fn() -> Outcome + Send + Sync + 'static) -> Self {
         Self(Arc::new(work))
     }
@@ -23,11 +28,13 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub(super) fn add(&self, work: Work) {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner).push(work);
+    pub(super) fn add(&self, work: Work) -> usize {
+        let mut list = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        list.push(work);
+        list.len() - 1
     }
 
-    fn work(&self) -> Vec<Work> {
+    pub(super) fn work(&self) -> Vec<Work> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -61,7 +68,7 @@ pub(super) fn keep(graph: Arc<Graph>) -> u64 {
     })
 }
 
-fn get(handle: u64) -> Outcome<Arc<Graph>> {
+pub(super) fn get(handle: u64) -> Outcome<Arc<Graph>> {
     with(|graphs| graphs.made.get(&handle).cloned().ok_or(Code::INVALID_VALUE))
 }
 
@@ -104,7 +111,7 @@ cuda! {
     /// Does the work of a graph, in the order of a stream.
     fn cudaGraphLaunch(executable: u64, stream: u64) {
         let graph = get(executable)?;
-        stream::submit(stream, move || graph.work().iter().try_for_each(|work| (work.0)()))
+        stream::submit(stream, move || graph.work().iter().try_for_each(Work::run))
     }
 
     /// How many nodes there are; they have no handles.

@@ -23,11 +23,17 @@ impl Dim3 {
 
 /// What stands between `<<<` and `>>>`.
 #[derive(Clone, Copy)]
-struct Configuration {
+pub(super) struct Configuration {
     grid: Dim3,
     block: Dim3,
     shared: usize,
     stream: u64,
+}
+
+impl Configuration {
+    pub(super) fn new(grid: Dim3, block: Dim3, shared: usize, stream: u64) -> Self {
+        Self { grid, block, shared, stream }
+    }
 }
 
 thread_local! {
@@ -77,10 +83,11 @@ fn pack(kernel: &Kernel, arguments: In<u64>) -> Outcome<Vec<u8>> {
     Ok(block)
 }
 
-fn launch(function: u64, how: Configuration, arguments: In<u64>, cooperative: bool) -> Outcome {
+/// A launch as the simulator is asked for it, with the values that the arguments have now.
+pub(super) fn prepare(function: u64, how: Configuration, arguments: In<u64>, cooperative: bool) -> Outcome<Request> {
     let found = registry::kernel(function)?;
     let params = pack(&found.kernel, arguments)?;
-    let request = Request::Launch {
+    Ok(Request::Launch {
         module: found.module,
         name: found.name,
         grid: how.grid.array(),
@@ -88,7 +95,11 @@ fn launch(function: u64, how: Configuration, arguments: In<u64>, cooperative: bo
         shared: u32::try_from(how.shared).map_err(|_| Code::INVALID_VALUE)?,
         params,
         cooperative,
-    };
+    })
+}
+
+fn launch(function: u64, how: Configuration, arguments: In<u64>, cooperative: bool) -> Outcome {
+    let request = prepare(function, how, arguments, cooperative)?;
     stream::submit(how.stream, move || server::demand(&request))
 }
 

@@ -63,12 +63,17 @@ fn alloc_host(pointer: Out<u64>, size: usize, flags: u32) -> Outcome {
     pointer.set(start)
 }
 
+/// Memory of an array.
+pub(super) fn alloc_array(size: u64) -> Outcome<u64> {
+    server::number(&Request::Alloc { size, kind: kind::ARRAY })
+}
+
 /// `cudaMalloc` of nothing gives a null pointer.
 fn alloc_device(pointer: Out<u64>, size: usize) -> Outcome {
     pointer.set(if size == 0 { 0 } else { alloc(size, kind::DEVICE)? })
 }
 
-fn free(start: u64) -> Outcome {
+pub(super) fn free(start: u64) -> Outcome {
     if start == 0 { Ok(()) } else { server::demand(&Request::Free { start }) }
 }
 
@@ -249,6 +254,14 @@ cuda! {
     fn cudaDeviceSetMemPool(_device: c_int, _pool: u64) { Ok(()) }
     /// When memory goes back to the system does not matter.
     fn cudaMemPoolSetAttribute(_pool: u64, _attribute: u32, _value: u64) { Ok(()) }
+    /// There is one pool, and it is all memory.
+    fn cudaMemPoolCreate(pool: Out<u64>, _properties: u64) { pool.set(POOL) }
+    /// There is one pool, and it is all memory.
+    fn cudaMemPoolDestroy(_pool: u64) { Ok(()) }
+    /// There is one device, and it can access the pool.
+    fn cudaMemPoolSetAccess(_pool: u64, _list: u64, _count: usize) { Ok(()) }
+    /// No limits, nothing kept back.
+    fn cudaMemPoolGetAttribute(_pool: u64, _attribute: u32, value: Out<u64>) { value.set(0) }
     /// When memory goes back to the system does not matter.
     fn cudaMemPoolTrimTo(_pool: u64, _size: usize) { Ok(()) }
 

@@ -11,6 +11,7 @@
 //!   happen later. A stream that is being captured is the one exception (`stream.rs`).
 //! * No function unwinds into the program, and no lock is held while the program's own code runs.
 
+mod array;
 mod boundary;
 mod copy;
 mod device;
@@ -20,10 +21,12 @@ mod function;
 mod graph;
 mod launch;
 mod memory;
+mod node;
 mod properties;
 mod registry;
 mod server;
 mod stream;
+mod texture;
 mod unsupported;
 
 /// A function of CUDA's runtime: its body gives an [`error::Outcome`], which becomes its status.

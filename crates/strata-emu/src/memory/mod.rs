@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(b.start.0 - a.start.0, 1024 + 4096);
         assert_eq!(
             m.explain(a.start.offset(1024)).to_string(),
-            format!("; just past the end of `a` (1024 B at {})", a.start)
+            format!("; just past the end of `a` (1.0 KiB at {})", a.start)
         );
         m.free(a.start).unwrap();
         assert_eq!(m.alloc(Bytes(1000), false, "c").unwrap().start, a.start);

@@ -4,13 +4,14 @@
 //! path. The library talks to this process over a Unix socket; here are the device, the engine and the results, so that
 //! nothing is lost when the program dies.
 //!
-//! The road of a call: `session` answers it, with the fat binaries that `modules` has from `fatbin` (and `link`);
+//! The road of a call: `session` answers it (copies: `transfers`), with the fat binaries that `modules` has from `fatbin` (and `link`);
 //! what launches did goes into the `record`, which is saved while the program runs and when it has ended. Managed and pinned memory is a
 //! file that both processes map at the same addresses.
 //!
 //! Invariants: the program's standard streams and exit status are its own; everything that can go wrong here is told to
 //! the program as an error of CUDA's, never by a crash; a saved result is whole or not there.
 
+mod allocations;
 pub mod build;
 mod code;
 pub mod fatbin;
@@ -19,7 +20,9 @@ mod library;
 mod link;
 mod modules;
 mod record;
+mod selection;
 mod session;
+mod transfers;
 
 use crate::engine::{self, EngineOptions};
 use crate::error::LabError;
@@ -34,7 +37,8 @@ use crate::{gpus, profile};
 pub use record::Printed;
 use record::{Known, Record};
 use rustix::process::{Pid, Signal};
-use session::Parts;
+pub use selection::Selection;
+use session::{Afterthoughts, Parts};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -100,8 +104,13 @@ pub fn run(
     let libraries = library::folder()?;
     let record = Arc::new(Record::new(printed));
     let socket = Socket::new()?;
-    let factory =
-        Factory { machine, request: request.clone(), monitor: Arc::clone(monitor), name: resolved.name.clone() };
+    let factory = Factory {
+        machine,
+        request: request.clone(),
+        monitor: Arc::clone(monitor),
+        name: resolved.name.clone(),
+        directory: directory.clone(),
+    };
     accept(&socket, Arc::clone(&record), factory)?;
     let child = start(command, &libraries, &socket.path)?;
     let result_of = |known: Known| RunResult {
@@ -111,7 +120,7 @@ pub fn run(
         passed: None,
         checked: None,
         error: known.error,
-        warnings: monitor.warnings(),
+        warnings: monitor.warnings().into_iter().chain(known.warnings).collect(),
         kernels: known.kernels,
         copies: known.copies,
         allocated: Some(known.allocated),
@@ -148,16 +157,13 @@ struct Machine {
     /// The GPU that is timed, or only described.
     gpu: GpuConfig,
     timed: bool,
+    selection: Selection,
 }
 
 impl Machine {
     fn new(request: &RunRequest) -> Result<Self, LabError> {
         let (settings, gpu) = machine(request)?;
-        if request.with.has(Mechanism::Uvm) {
-            let reason =
-                "`uvm` does not follow the managed memory of CUDA programs yet: run a workload or a launch file";
-            return Err(LabError::Request(reason.into()));
-        }
+        let selection = Selection::of(request)?;
         let targets = match settings.iter().find(|(mechanism, _)| *mechanism == Mechanism::Buddy) {
             None => None,
             Some((_, buddy)) if buddy.text("targets").is_empty() => {
@@ -171,7 +177,7 @@ impl Machine {
             Some(gpu) => gpu,
             None => gpus::gpu(gpu::DEFAULT, &[""; 0])?,
         };
-        Ok(Self { settings, targets, gpu: gpu.config, timed })
+        Ok(Self { settings, targets, gpu: gpu.config, timed, selection })
     }
 }
 
@@ -181,6 +187,7 @@ struct Factory {
     request: RunRequest,
     monitor: Arc<Monitor>,
     name: String,
+    directory: PathBuf,
 }
 
 impl Factory {
@@ -197,9 +204,14 @@ impl Factory {
         };
         let how =
             EngineOptions { capacity, managed_in: Some(Arc::clone(&memory)), ..options(&self.request, &self.monitor) };
+        let mut afterthoughts: Option<Afterthoughts> = None;
         let engine = if machine.timed {
-            let setup = Setup::new(machine.settings.clone(), machine.targets.clone(), &machine.gpu);
+            let setup = Setup::new(machine.settings.clone(), machine.targets.clone(), &machine.gpu, &capacity);
             let setup = setup.map_err(|e| e.to_string())?;
+            if self.request.check_data {
+                setup.refuse_unchecked().map_err(|e| e.to_string())?;
+            }
+            afterthoughts = Some(Box::new(setup.afterthoughts()));
             engine::timed_with(how, machine.gpu.clone(), setup)
         } else {
             engine::functional(how)
@@ -212,7 +224,11 @@ impl Factory {
             gpu: machine.gpu.clone(),
             timed: machine.timed,
             watched: !machine.settings.is_empty(),
+            paged: self.request.with.has(Mechanism::Uvm),
             program: self.name.clone(),
+            selection: machine.selection.clone(),
+            afterthoughts,
+            directory: self.directory.clone(),
         })
     }
 }

@@ -28,6 +28,7 @@ pub(super) struct Known {
     pub(super) copies: CopyReport,
     pub(super) allocated: Bytes,
     pub(super) error: Option<String>,
+    pub(super) warnings: Vec<String>,
     /// Processes that connected, and sessions that ended.
     pub(super) processes: Vec<u32>,
     pub(super) ended: usize,
@@ -60,7 +61,7 @@ impl Record {
     }
 
     /// A process is gone.
-    pub(super) fn ended(&self, copies: &CopyReport, allocated: Bytes) {
+    pub(super) fn ended(&self, copies: &CopyReport, allocated: Bytes, warnings: Vec<String>) {
         let mut known = lock(&self.known);
         known.copies.stats.add(&copies.stats);
         known.copies.cycles = match (known.copies.cycles, copies.cycles) {
@@ -68,6 +69,7 @@ impl Record {
             (Some(a), Some(b)) => Some(a + b),
         };
         known.allocated = known.allocated.max(allocated);
+        known.warnings.extend(warnings);
         known.ended += 1;
     }
 

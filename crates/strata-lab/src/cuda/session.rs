@@ -1,17 +1,21 @@
 //! One process of a program: its device, its modules, its questions.
 
+use super::allocations::{Allocations, Way};
 use super::modules::Modules;
+use super::selection::Selection;
+use super::transfers::pieces;
 use super::{Record, code, gpu};
+use crate::error::LabError;
 use crate::result::KernelRun;
-use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use strata_core::{Addr, Bytes, Dim3};
-use strata_cudart::protocol::{Kernel, Param, Region, Reply, Request, VERSION, kind, receive, send};
+use strata_core::{Addr, AddressMode, Bytes, Channel, Dim3, Format, Image, Texture};
+use strata_cudart::protocol::{self, Kernel, Param, Reply, Request, Sampling, VERSION, kind, receive, send};
 use strata_emu::Capacity;
 use strata_host::{Device, HostError, Launch, ModuleId};
 use strata_sim::config::GpuConfig;
@@ -31,16 +35,27 @@ pub(super) struct Parts {
     pub(super) timed: bool,
     /// Somebody looks at what memory holds, and must be told what the host may have changed.
     pub(super) watched: bool,
+    /// Pages of managed memory move.
+    pub(super) paged: bool,
     pub(super) program: String,
+    /// Which launches are timed.
+    pub(super) selection: Selection,
+    /// What mechanisms have to say when the process has ended, saved into the folder of the result.
+    pub(super) afterthoughts: Option<Afterthoughts>,
+    pub(super) directory: PathBuf,
 }
 
-struct Session {
-    parts: Parts,
+pub(super) type Afterthoughts = Box<dyn Fn(&Path) -> Result<Vec<String>, LabError>>;
+
+pub(super) struct Session {
+    pub(super) parts: Parts,
     modules: Modules,
     record: Arc<Record>,
-    /// Live memory by first byte.
-    memory: BTreeMap<u64, (u64, u8)>,
-    made: [u32; 3],
+    pub(super) allocations: Allocations,
+    /// Launches so far.
+    launches: u64,
+    /// What happens now is executed, and not timed.
+    skipping: bool,
     /// Core cycles of all launches.
     cycles: u64,
     began: Instant,
@@ -48,9 +63,9 @@ struct Session {
     machine: Option<Machine>,
 }
 
-type Answer = Result<Reply, Reply>;
+pub(super) type Answer = Result<Reply, Reply>;
 
-fn refuse(code: u32, message: impl Into<String>) -> Reply {
+pub(super) fn refuse(code: u32, message: impl Into<String>) -> Reply {
     Reply::Refused { code, sticky: false, message: message.into() }
 }
 
@@ -91,18 +106,42 @@ pub(super) fn serve(
         modules: Modules::new(parts.program.clone()),
         parts,
         record,
-        memory: BTreeMap::new(),
-        made: [0; 3],
+        allocations: Allocations::default(),
+        launches: 0,
+        skipping: false,
         cycles: 0,
         began: Instant::now(),
         machine: None,
     };
+    session.choose(session.parts.selection.includes(1, ""));
     let served = session.serve(&mut stream);
-    session.record.ended(&session.parts.device.copies(), session.parts.device.most_allocated());
+    session.end();
     served
 }
 
 impl Session {
+    /// What is left to say when the process is gone.
+    fn end(&mut self) {
+        let mut copies = self.parts.device.copies();
+        self.allocations.count(&mut copies.stats);
+        let saved = self.parts.afterthoughts.as_ref().map_or(Ok(Vec::new()), |save| save(&self.parts.directory));
+        let warnings = saved.unwrap_or_else(|error| vec![error.to_string()]);
+        self.record.ended(&copies, self.parts.device.most_allocated(), warnings);
+    }
+
+    /// From now on things are timed, or only executed.
+    fn choose(&mut self, timed: bool) {
+        if !self.parts.selection.leaves_out() || self.skipping != timed {
+            return;
+        }
+        self.skipping = !timed;
+        if timed {
+            self.parts.device.begin_measurement();
+        } else {
+            self.parts.device.begin_preparation();
+        }
+    }
+
     fn serve(&mut self, stream: &mut UnixStream) -> io::Result<()> {
         while let Some(request) = receive(stream)? {
             let answer = match request {
@@ -150,6 +189,7 @@ impl Session {
                 for (start, size) in pieces(to)? {
                     let set = self.parts.device.memset(Addr(start), Bytes(size), byte);
                     set.map_err(|e| refuse(code::INVALID_VALUE, e.to_string()))?;
+                    self.allocations.moved(start, size, Way::Set);
                 }
                 Ok(Reply::Done)
             }
@@ -161,6 +201,16 @@ impl Session {
             Request::MemInfo => Ok(Reply::Memory { free: self.free_memory(), total: self.parts.gpu.dram.size.0 }),
             Request::Prefetch { start, size, to_device } => {
                 self.parts.device.prefetch(Addr(start), Bytes(size), to_device);
+                Ok(Reply::Done)
+            }
+            Request::CreateTexture { image, sampling } => self.texture(image, &sampling),
+            Request::CreateSurface { image } => {
+                let made = image_of(&image)
+                    .and_then(|image| self.parts.device.create_surface(&image).map_err(|e| invalid(&e)));
+                Ok(number(made?))
+            }
+            Request::DestroyObject { handle } => {
+                self.parts.device.destroy_object(handle).map_err(|e| invalid(&e))?;
                 Ok(Reply::Done)
             }
             Request::Advise { start, size, advice, to_device } => {
@@ -197,11 +247,11 @@ impl Session {
     }
 
     fn launch(&mut self, launch: Launch) -> Answer {
-        if self.parts.watched {
-            for (&start, &(size, kind)) in &self.memory {
-                if kind != kind::DEVICE {
-                    self.parts.device.touched_by_host(Addr(start), Bytes(size));
-                }
+        self.launches += 1;
+        self.choose(self.parts.selection.includes(self.launches, &launch.kernel));
+        if self.parts.watched && !self.skipping {
+            for (start, size) in self.allocations.seen_by_host(self.parts.paged) {
+                self.parts.device.touched_by_host(Addr(start), Bytes(size));
             }
         }
         match self.parts.device.run(launch) {
@@ -237,108 +287,50 @@ impl Session {
 
     /// What device memory has room for. Managed memory may be larger than that, pinned memory is the host's.
     fn free_memory(&self) -> u64 {
-        let used: u64 = self.memory.values().filter(|(_, k)| *k != kind::PINNED).map(|(size, _)| size).sum();
-        self.parts.gpu.dram.size.0.saturating_sub(used)
+        self.parts.gpu.dram.size.0.saturating_sub(self.allocations.on_device())
     }
 
     fn alloc(&mut self, size: u64, kind: u8) -> Answer {
-        if kind == kind::DEVICE && size > self.free_memory() {
+        let Some(name) = self.allocations.next_name(kind) else {
+            return Err(refuse(code::INVALID_VALUE, format!("memory of kind {kind}")));
+        };
+        if kind != kind::MANAGED && kind != kind::PINNED && size > self.free_memory() {
             return Err(refuse(code::MEMORY_ALLOCATION, ""));
         }
-        let (label, made) = match kind {
-            kind::DEVICE => ("device", &mut self.made[0]),
-            kind::MANAGED => ("managed", &mut self.made[1]),
-            kind::PINNED => ("pinned", &mut self.made[2]),
-            _ => return Err(refuse(code::INVALID_VALUE, format!("memory of kind {kind}"))),
-        };
-        // Nobody says what an allocation is called: its number among those of its kind is the same in every run.
-        let name = format!("{label}{made}");
         let device = &mut self.parts.device;
         let start = match kind {
             kind::MANAGED => device.alloc_managed(&name, Bytes(size)),
             kind::PINNED => device.alloc_pinned(&name, Bytes(size)),
-            _ => device.alloc(&name, Bytes(size)),
+            _ => device.alloc_on_device(&name, Bytes(size)),
         };
         // Programs try how much they can get: that is no error to shout about.
         let start = start.map_err(|_| refuse(code::MEMORY_ALLOCATION, ""))?;
-        *made += 1;
-        self.memory.insert(start.0, (size, kind));
+        self.allocations.made(name, start.0, size, kind);
         Ok(number(start.0))
     }
 
     fn free(&mut self, start: u64) -> Answer {
-        let freed = self.parts.device.free(Addr(start));
-        freed.map_err(|e| refuse(code::INVALID_VALUE, e.to_string()))?;
-        self.memory.remove(&start);
+        self.parts.device.free(Addr(start)).map_err(|e| invalid(&e))?;
+        self.allocations.freed(start);
         Ok(Reply::Done)
     }
 
-    /// The bytes must be taken from the stream whatever becomes of them.
-    fn copy_in(&mut self, stream: &mut UnixStream, to: Region) -> io::Result<Answer> {
-        let size = to.bytes().ok_or_else(|| io::Error::other("a copy larger than memory"))?;
-        let mut data = Vec::new();
-        stream.take(size).read_to_end(&mut data)?;
-        if (data.len() as u64) < size {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        Ok(self.put(to, &data))
-    }
-
-    fn put(&mut self, to: Region, data: &[u8]) -> Answer {
-        let mut rest = data;
-        for (start, size) in pieces(to)? {
-            let (piece, after) = rest.split_at_checked(size as usize).unwrap_or((rest, &[]));
-            let copied = self.parts.device.copy_in(Addr(start), piece);
-            copied.map_err(|e| refuse(code::INVALID_VALUE, e.to_string()))?;
-            rest = after;
-        }
-        Ok(Reply::Done)
-    }
-
-    fn copy_out(&mut self, from: Region) -> Result<Vec<u8>, Reply> {
-        let mut data = Vec::new();
-        for (start, size) in pieces(from)? {
-            let at = data.len();
-            self.check(start, size)?;
-            data.resize(at + size as usize, 0);
-            let copied = self.parts.device.copy_out(Addr(start), &mut data[at..]);
-            copied.map_err(|e| refuse(code::INVALID_VALUE, e.to_string()))?;
-        }
-        Ok(data)
-    }
-
-    /// Sizes are checked before memory is taken for them: no allocation is larger than the device.
-    fn check(&self, start: u64, size: u64) -> Result<(), Reply> {
-        let capacity = &self.parts.capacity;
-        if size > capacity.device.0 + capacity.managed.0 {
-            return Err(refuse(code::INVALID_VALUE, format!("a copy of {size} bytes at {}", Addr(start))));
-        }
-        Ok(())
-    }
-
-    fn copy_on(&mut self, to: Region, from: Region) -> Answer {
-        let (to_pieces, from_pieces): (Vec<_>, Vec<_>) = (pieces(to)?.collect(), pieces(from)?.collect());
-        if let ([(to, size)], [(from, same)]) = (&to_pieces[..], &from_pieces[..])
-            && size == same
-        {
-            self.check(*from, *size)?;
-            let copied = self.parts.device.copy_on_device(Addr(*to), Addr(*from), Bytes(*size));
-            copied.map_err(|e| refuse(code::INVALID_VALUE, e.to_string()))?;
-            return Ok(Reply::Done);
-        }
-        // Different gaps on both sides: row by row.
-        for slice in 0..to.slices {
-            for row in 0..to.rows {
-                let at = |region: &Region| {
-                    let offset = slice.wrapping_mul(region.slice_pitch).wrapping_add(row.wrapping_mul(region.pitch));
-                    Addr(region.start.wrapping_add(offset))
-                };
-                self.check(to.start, to.width)?;
-                let copied = self.parts.device.copy_on_device(at(&to), at(&from), Bytes(to.width));
-                copied.map_err(|e| refuse(code::INVALID_VALUE, e.to_string()))?;
-            }
-        }
-        Ok(Reply::Done)
+    fn texture(&mut self, image: protocol::Image, sampling: &Sampling) -> Answer {
+        let address = sampling.address.map(|mode| match mode {
+            0 => AddressMode::Wrap,
+            2 => AddressMode::Mirror,
+            3 => AddressMode::Border,
+            _ => AddressMode::Clamp,
+        });
+        let texture = Texture {
+            image: image_of(&image)?,
+            address,
+            linear: sampling.linear,
+            normalized: sampling.normalized,
+            as_float: sampling.as_float,
+            border: sampling.border.map(f32::from_bits),
+        };
+        Ok(number(self.parts.device.create_texture(&texture).map_err(|e| invalid(&e))?))
     }
 
     /// Milliseconds since the beginning: of the machine, or of the host if the machine has no time.
@@ -356,6 +348,25 @@ fn number(value: u64) -> Reply {
     Reply::Number { value }
 }
 
-fn pieces(region: Region) -> Result<impl Iterator<Item = (u64, u64)>, Reply> {
-    region.pieces().ok_or_else(|| refuse(code::INVALID_VALUE, "a region larger than memory"))
+fn invalid(error: &HostError) -> Reply {
+    refuse(code::INVALID_VALUE, error.to_string())
+}
+
+/// An image as the device knows it.
+fn image_of(image: &protocol::Image) -> Result<Image, Reply> {
+    let channel = match image.kind {
+        0 => Channel::Signed,
+        1 => Channel::Unsigned,
+        2 => Channel::Float,
+        other => return Err(refuse(code::INVALID_VALUE, format!("texels of kind {other}"))),
+    };
+    Ok(Image {
+        start: Addr(image.start),
+        width: image.width,
+        height: image.height,
+        depth: image.depth,
+        pitch: image.pitch,
+        slice: image.slice,
+        format: Format { channel, bits: image.bits, channels: image.channels },
+    })
 }

@@ -51,6 +51,8 @@ pub(super) fn request(args: Run, what: What) -> Result<RunRequest, LabError> {
         check_data: args.check_data,
         explain: args.explain,
         max_instructions: args.max_instructions,
+        kernels: args.kernels,
+        fast_forward: args.fast_forward,
         gpu: args.gpu,
         with: Combination::parse(&args.with)?,
         set: args.set,
