@@ -299,6 +299,10 @@ messages! {
         19 CreateSurface { image: Image },
         /// Forgets a texture or surface.
         20 DestroyObject { handle: u64 },
+        /// First and last of all: the library was loaded, and there is nothing to ask.
+        21 Loaded,
+        /// What the device program has printed.
+        22 Printed,
     }
 }
 
@@ -337,6 +341,8 @@ messages! {
         8 Time { milliseconds: f64 },
         /// Bytes that are free, and that there are.
         9 Memory { free: u64, total: u64 },
+        /// A kernel has run; it may have printed something.
+        10 Launched { printed: bool },
     }
 }
 

@@ -11,6 +11,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const STRATA: &str = env!("CARGO_BIN_EXE_strata");
@@ -149,7 +151,7 @@ fn managed_memory_and_copies_in_several_dimensions() {
 
 #[test]
 fn two_translation_units_linked_on_the_device() {
-    check("units", &["unit_main.cu", "unit_other.cu"], &["-rdc=true"], "units: all is right\n", 2);
+    check("units", &["unit_main.cu", "unit_other.cu"], &["-rdc=true"], "here\nthere\nunits: all is right\n", 2);
 }
 
 #[test]
@@ -178,6 +180,11 @@ fn products_of_matrices_by_warps() {
 }
 
 #[test]
+fn thrust_and_cub_sort_scan_and_reduce() {
+    check("libraries", &["libraries.cu"], &[], "libraries: all is right\n", 9);
+}
+
+#[test]
 fn memory_in_the_order_of_streams_and_memory_that_kernels_allocate() {
     check("pools", &["pools.cu"], &[], "pools: all is right\n", 3);
 }
@@ -201,20 +208,20 @@ fn managed_memory_moves_with_unified_memory() {
 
 #[test]
 fn only_the_launches_that_are_wanted_are_timed() {
-    let Some(binary) = build("streams", &["streams.cu"], &[]) else { return };
+    let Some(binary) = build("kernels", &["kernels.cu"], &[]) else { return };
     let run = Run::new(binary);
     let timed = |options: &[&str]| -> Vec<usize> {
         let options: Vec<_> = ["--gpu", "v100"].iter().chain(options).copied().collect();
         let ended = run.end(&options, &[]);
-        assert_eq!((ended.status, ended.out.as_str()), (Some(0), "streams: all is right\n"), "{}", ended.err);
+        assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
         let kernels = ended.json["kernels"].as_array().expect("kernels").clone();
-        assert_eq!(kernels.len(), 11);
+        assert_eq!(kernels.len(), 4);
         let sum: u64 = kernels.iter().filter_map(|kernel| kernel["cycles"].as_u64()).sum();
         assert_eq!(ended.json["cycles"].as_u64(), Some(sum));
         (1..).zip(&kernels).filter(|(_, kernel)| !kernel["cycles"].is_null()).map(|(number, _)| number).collect()
     };
-    assert_eq!(timed(&["--kernels", "2,5-9/2"]), [2, 5, 7, 9]);
-    assert_eq!(timed(&["--fast-forward", "9"]), [10, 11]);
+    assert_eq!(timed(&["--kernels", "1-3/2,speak"]), [1, 3, 4]);
+    assert_eq!(timed(&["--fast-forward", "2"]), [3, 4]);
 }
 
 #[test]
@@ -234,6 +241,19 @@ fn an_out_of_bounds_store_is_told_with_kernel_place_and_source() {
         assert!(ended.err.contains(part), "no `{part}` in:\n{}", ended.err);
     }
     assert!(ended.json["error"].as_str().is_some_and(|error| error.starts_with("out of bounds")));
+}
+
+#[test]
+fn graphs_node_by_node_and_memory_that_the_program_registers() {
+    check("nodes", &["nodes.cu"], &[], "nodes: all is right\n", 3);
+}
+
+#[test]
+fn dynamic_parallelism_is_refused_by_name() {
+    let Some(binary) = build("nested", &["nested.cu"], &["-rdc=true"]) else { return };
+    let ended = Run::new(binary).end(&[], &[]);
+    let expected = "strata: kernel `_Z6parentPi` launches kernels itself (dynamic parallelism), which StrataSim does not support: launch them from the host\n";
+    assert_eq!((ended.status, ended.err.as_str()), (Some(5), expected), "{}", ended.out);
 }
 
 #[test]
@@ -270,6 +290,35 @@ fn nothing_is_lost_when_the_program_is_killed_and_nothing_looks_whole_when_we_ar
 }
 
 #[test]
+fn a_run_that_is_killed_at_any_moment_leaves_nothing_half_written() {
+    let Some(binary) = build("faults", &["faults.cu"], &["-lineinfo"]) else { return };
+    // Milliseconds: before the program starts, while it loads, in launches, while the first partial result is saved.
+    for (signal, delays) in [("-KILL", [0, 7, 60, 1050]), ("-TERM", [3, 25, 110, 500])] {
+        for delay in delays {
+            let run = Run::new(binary.clone());
+            let mut strata = run.command(&[], &["slow"]);
+            let mut strata = strata.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("strata runs");
+            thread::sleep(Duration::from_millis(delay));
+            assert!(Command::new("kill").args([signal, &strata.id().to_string()]).status().expect("kill").success());
+            strata.wait().expect("it ends");
+            for folder in fs::read_dir(run.folder.path().join("strata-out")).into_iter().flatten().flatten() {
+                for file in fs::read_dir(folder.path()).expect("a folder").flatten() {
+                    let (name, bytes) =
+                        (file.file_name().into_string().expect("text"), fs::read(file.path()).expect("read"));
+                    let whole = match name.rsplit_once('.') {
+                        Some((_, "json")) => serde_json::from_slice::<Value>(&bytes).is_ok(),
+                        Some((_, "parquet")) => bytes.ends_with(b"PAR1"),
+                        _ => true,
+                    };
+                    assert!(whole, "{signal} after {delay} ms: {name} is half written");
+                    assert!(signal != "-KILL" || name != "result.json", "nobody was there to end the run");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn failures_of_the_simulator_have_a_status_of_their_own() {
     let check = |arguments: &[&str], expected: &str| {
         let folder = tempfile::tempdir().expect("a folder");
@@ -294,4 +343,41 @@ fn a_program_that_is_no_cuda_program_runs_and_is_told_of_the_shared_library() {
     assert_eq!((ended.status, ended.out.as_str()), (Some(4), "out\n"));
     assert!(ended.err.contains("-cudart shared"), "{}", ended.err);
     assert_eq!(ended.json["kernels"].as_array().map(Vec::len), Some(0));
+}
+
+/// The figures of docs/cuda.md: `cargo test --release -p strata --test cuda -- --ignored --nocapture figures`.
+#[test]
+#[ignore = "measures time, which tests that run beside it take"]
+fn figures_of_start_up_and_speed() {
+    const ROUNDS: usize = 7;
+    let Some(program) = build("speed", &["speed.cu"], &[]) else { return };
+    let Some(ptx) = build("speed.ptx", &["speed.cu"], &["-ptx"]) else { return };
+    let Some(small) = build("vecadd", &["vecadd.cu"], &[]) else { return };
+    let run = Run::new(program);
+    let launch = "[[launch]]\nkernel = \"mix\"\ngrid = 256\nblock = 256\nargs = [\"data\", { i32 = 1000 }]\n";
+    let buffer = "[buffers.data]\ntype = \"i32\"\ncount = 65536\n";
+    let text = format!("ptx = \"speed.ptx\"\n{buffer}{}", launch.repeat(4));
+    fs::copy(ptx, run.folder.path().join("speed.ptx")).expect("copied");
+    fs::write(run.folder.path().join("speed.toml"), text).expect("written");
+    let rate = |json: &Value| json["host"]["thread_instructions_per_second"].as_f64().expect("a rate");
+    let from_file = || {
+        let mut command = Command::new(STRATA);
+        let command = command.current_dir(run.folder.path()).args(["run", "speed.toml", "--json"]);
+        let output = command.output().expect("strata runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        rate(&serde_json::from_slice(&output.stdout).expect("JSON"))
+    };
+    let best = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+    let file = best(&mut (0..ROUNDS).map(|_| from_file()));
+    let runtime = best(&mut (0..ROUNDS).map(|_| rate(&run.end(&[], &[]).json)));
+    let start = Run::new(small);
+    let once = || {
+        let began = Instant::now();
+        assert_eq!(start.end(&[], &["10"]).status, Some(0));
+        began.elapsed().as_secs_f64()
+    };
+    let seconds = (0..3 * ROUNDS).map(|_| once()).fold(f64::INFINITY, f64::min);
+    println!("start to end of a program with one small kernel: {:.1} ms", seconds * 1e3);
+    println!("thread instructions per second: {file:.3e} from a launch file, {runtime:.3e} through the runtime");
+    assert!(seconds < 0.05 && runtime > 0.95 * file);
 }

@@ -155,6 +155,33 @@ pub(super) fn map_at(file: &File, start: u64, size: u64) -> bool {
     false
 }
 
+/// Puts a part of a file, or with none fresh memory, in place of what is at `start`, with the same bytes in it. All are multiples of
+/// a page. False if that cannot be.
+pub(super) fn replace_pages(start: u64, size: u64, file: Option<(&File, u64)>) -> bool {
+    /// Linux: readable and writable; exactly there, over what is there; shared, or private and of no file.
+    const PROTECTION: c_int = 1 | 2;
+    const FIXED: c_int = 0x10;
+    const SHARED: c_int = 0x01;
+    const ANONYMOUS: c_int = 0x02 | 0x20;
+    let on_stack = 0u8;
+    if (start..start.saturating_add(size)).contains(&(&raw const on_stack as u64)) {
+        return false;
+    }
+    let kept = bytes(start, size).to_vec();
+    let (flags, descriptor, offset) = match file {
+        Some((file, offset)) => (FIXED | SHARED, file.as_raw_fd(), offset as i64),
+        None => (FIXED | ANONYMOUS, -1, 0),
+    };
+    // SAFETY: the program registered this memory, or its pages are ours; it gets its bytes back below, and nobody may use it
+    // while the call lasts.
+    let at = unsafe { mmap(start as *mut c_void, size as usize, PROTECTION, flags, descriptor, offset) };
+    if at as u64 != start {
+        return false;
+    }
+    bytes_mut(start, size).copy_from_slice(&kept);
+    true
+}
+
 /// Writes to the program's own standard output, in order with what the program writes there.
 pub(super) fn print(text: &[u8]) {
     // SAFETY: `stdout` is libc's own, valid from the start of the process to its end; the bytes are a slice.

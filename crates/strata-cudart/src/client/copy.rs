@@ -6,7 +6,7 @@
 use super::boundary::{self, In};
 use super::error::{Code, Outcome};
 use super::memory::{Pitched, Side, side};
-use super::{array, cuda, registry, server, stream};
+use super::{array, cuda, device, registry, server, stream};
 use crate::protocol::{Region, Request};
 
 /// Width in bytes, height in rows, depth in slices (`cudaExtent`).
@@ -65,6 +65,10 @@ pub(super) fn copy(to: Region, from: Region, kind: u32) -> Outcome {
     if to.bytes().ok_or(Code::INVALID_VALUE)? == 0 {
         return Ok(());
     }
+    if to.start == 0 || from.start == 0 {
+        return Err(Code::INVALID_VALUE);
+    }
+    device::show_printed()?;
     let (to_side, from_side) = (side(to.start)?, side(from.start)?);
     let claims = [
         (matches!(kind, HOST_TO_DEVICE | DEVICE_TO_DEVICE), to_side, to.start, "to"),

@@ -6,6 +6,7 @@ use super::{cuda, registry, server};
 use crate::protocol::{Properties, Reply, Request};
 use std::ffi::{c_char, c_int};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Waits for the device and shows what it has printed.
 pub(super) fn synchronize() -> Outcome {
@@ -17,11 +18,34 @@ pub(super) fn synchronize() -> Outcome {
     Ok(())
 }
 
+/// A kernel has printed something that was not shown yet.
+static PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// Runs a kernel.
+pub(super) fn run(launch: &Request) -> Outcome {
+    if let Reply::Launched { printed: true } = server::ask(launch)? {
+        PRINTED.store(true, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Shows what kernels have printed: before launches and at copies, as CUDA does, and not only when somebody waits.
+pub(super) fn show_printed() -> Outcome {
+    if PRINTED.swap(false, Ordering::Relaxed)
+        && let Reply::Printed { text } = server::ask(&Request::Printed)?
+    {
+        boundary::print(&text);
+    }
+    Ok(())
+}
+
 /// At the end of the program: shows what the device has printed since the last time.
 pub(super) fn flush() {
     if server::is_connected() {
         // Nothing can be done about an error now.
         let _ = synchronize();
+    } else {
+        server::say_loaded();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::boundary::{self, HostFunction, In, Out};
 use super::error::{Code, Outcome};
-use super::{cuda, registry, server, stream};
+use super::{cuda, device, registry, stream};
 use crate::protocol::{Kernel, Request};
 use std::cell::RefCell;
 
@@ -100,7 +100,10 @@ pub(super) fn prepare(function: u64, how: Configuration, arguments: In<u64>, coo
 
 fn launch(function: u64, how: Configuration, arguments: In<u64>, cooperative: bool) -> Outcome {
     let request = prepare(function, how, arguments, cooperative)?;
-    stream::submit(how.stream, move || server::demand(&request))
+    stream::submit(how.stream, move || {
+        device::show_printed()?;
+        device::run(&request)
+    })
 }
 
 cuda! {

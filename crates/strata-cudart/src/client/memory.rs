@@ -20,6 +20,16 @@ struct Host {
     size: u64,
     flags: u32,
     registered: bool,
+    /// Where the device finds registered memory, once somebody has asked.
+    on_device: Option<Shared>,
+}
+
+/// Pages of registered memory that are shared memory, too.
+#[derive(Clone, Copy)]
+struct Shared {
+    first_page: u64,
+    bytes: u64,
+    shared: u64,
 }
 
 fn host() -> MutexGuard<'static, BTreeMap<u64, Host>> {
@@ -28,9 +38,45 @@ fn host() -> MutexGuard<'static, BTreeMap<u64, Host>> {
 
 /// The host memory that holds an address.
 fn host_at(address: u64) -> Option<Host> {
+    host_with_start(address).map(|(_, found)| found)
+}
+
+fn host_with_start(address: u64) -> Option<(u64, Host)> {
     let host = host();
     let (start, found) = host.range(..=address).next_back()?;
-    (address - start < found.size).then_some(*found)
+    (address - start < found.size).then_some((*start, *found))
+}
+
+/// Bytes of a page of the host's.
+const PAGE: u64 = 4096;
+
+/// Where the device finds registered memory: its pages become shared ones, with the same bytes in them.
+fn share(start: u64, host_memory: Host) -> Outcome<Shared> {
+    if let Some(shared) = host_memory.on_device {
+        return Ok(shared);
+    }
+    let first_page = start / PAGE * PAGE;
+    let bytes = (start + host_memory.size).next_multiple_of(PAGE) - first_page;
+    let shared = server::number(&Request::Alloc { size: bytes, kind: kind::PINNED })?;
+    if let Err(code) = server::share_pages(first_page, bytes, shared) {
+        super::unsupported::once("cudaHostGetDevicePointer of this registered memory (allocate it with cudaHostAlloc)");
+        free(shared)?;
+        return Err(code);
+    }
+    let made = Shared { first_page, bytes, shared };
+    let mut host = host();
+    host.insert(start, Host { on_device: Some(made), ..host_memory });
+    host.insert(shared, Host { size: bytes, flags: host_memory.flags, registered: false, on_device: None });
+    Ok(made)
+}
+
+/// Registered memory becomes ordinary memory of the program again.
+fn unshare(pages: Shared) -> Outcome {
+    host().remove(&pages.shared);
+    if !boundary::replace_pages(pages.first_page, pages.bytes, None) {
+        return Err(Code::INVALID_VALUE);
+    }
+    free(pages.shared)
 }
 
 /// On which side an address lies.
@@ -59,7 +105,7 @@ fn alloc_host(pointer: Out<u64>, size: usize, flags: u32) -> Outcome {
         return pointer.set(0);
     }
     let start = alloc(size, kind::PINNED)?;
-    host().insert(start, Host { size: size as u64, flags, registered: false });
+    host().insert(start, Host { size: size as u64, flags, registered: false, on_device: None });
     pointer.set(start)
 }
 
@@ -189,12 +235,11 @@ cuda! {
 
     /// The device knows pinned memory by the same address.
     fn cudaHostGetDevicePointer(pointer: Out<u64>, start: u64, _flags: u32) {
-        match host_at(start) {
-            Some(found) if !found.registered => pointer.set(start),
-            Some(_) => {
-                super::unsupported::once("cudaHostGetDevicePointer of memory that cudaHostRegister registered \
-                    (allocate it with cudaHostAlloc)");
-                Err(Code::NOT_SUPPORTED)
+        match host_with_start(start) {
+            Some((_, found)) if !found.registered => pointer.set(start),
+            Some((first, found)) => {
+                let pages = share(first, found)?;
+                pointer.set(pages.shared + (start - pages.first_page))
             }
             None => Err(Code::INVALID_VALUE),
         }
@@ -213,20 +258,15 @@ cuda! {
         if host_at(start).is_some() {
             return Err(Code(712));
         }
-        host().insert(start, Host { size: size as u64, flags, registered: true });
+        host().insert(start, Host { size: size as u64, flags, registered: true, on_device: None });
         Ok(())
     }
 
     /// See [`cudaHostRegister`].
     fn cudaHostUnregister(start: u64) {
-        let mut host = host();
-        match host.get(&start) {
-            Some(found) if found.registered => {
-                host.remove(&start);
-                Ok(())
-            }
-            _ => Err(Code::NOT_REGISTERED),
-        }
+        let found = host().get(&start).copied().filter(|found| found.registered).ok_or(Code::NOT_REGISTERED)?;
+        host().remove(&start);
+        found.on_device.map_or(Ok(()), unshare)
     }
 
     /// Memory in the order of a stream.
@@ -279,7 +319,8 @@ cuda! {
             Side::Device => (2, address, 0),
             Side::Managed => (3, address, address),
             Side::Host => match host_at(address) {
-                Some(found) => (1, if found.registered { 0 } else { address }, address),
+                Some(Host { registered: false, .. }) => (1, address, address),
+                Some(found) => (1, found.on_device.map_or(0, |p| p.shared + (address - p.first_page)), address),
                 None => (0, 0, address),
             },
         };

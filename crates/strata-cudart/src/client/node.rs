@@ -6,7 +6,7 @@ use super::copy::{self, Copy3D};
 use super::error::{Code, Outcome};
 use super::graph::{self, Work};
 use super::launch::{self, Dim3};
-use super::{cuda, unsupported};
+use super::{cuda, device, unsupported};
 use crate::protocol::Region;
 
 /// A kernel and its arguments (`cudaKernelNodeParams`).
@@ -74,7 +74,7 @@ cuda! {
         let params = params.get()?;
         let how = launch::Configuration::new(params.grid, params.block, params.shared as usize, 0);
         let request = launch::prepare(params.function, how, params.arguments, false)?;
-        add(node, graph, move || super::server::demand(&request))
+        add(node, graph, move || device::run(&request))
     }
     /// A copy.
     fn cudaGraphAddMemcpyNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, params: In<Copy3D>) {

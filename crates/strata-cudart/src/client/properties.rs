@@ -156,6 +156,12 @@ fn attribute(p: &Properties, number: c_int) -> Option<u64> {
         39 => u64::from(p.threads_per_sm),
         // Engines that copy; how much slower double precision is.
         40 | 87 => 2,
+        21 | 22 | 42 => 131_072,
+        23 => 65_536,
+        24..=26 | 43 | 44 => 16_384,
+        27 | 28 => 32_768,
+        29 | 53 => 2048,
+        33 => 1,
         51 => TEXTURE_PITCH_ALIGNMENT,
         75 => u64::from(p.capability / 10),
         76 => u64::from(p.capability % 10),

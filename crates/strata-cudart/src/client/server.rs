@@ -31,6 +31,8 @@ impl Layout {
 struct Connection {
     stream: UnixStream,
     layout: Layout,
+    /// Memory that the program shares with the simulator.
+    memory: File,
     /// The process that connected; a fork of it must not talk on the same line.
     process: u32,
 }
@@ -66,7 +68,7 @@ fn connect() -> Result<Connection, String> {
                     "the program uses the addresses {managed:#x}..{end:#x}, which managed memory needs"
                 ));
             }
-            Ok(Connection { stream, layout: Layout { device, managed, end }, process })
+            Ok(Connection { stream, layout: Layout { device, managed, end }, memory: file, process })
         }
         Some(Reply::Refused { message, .. }) => Err(message),
         _ => Err("the simulator does not answer".into()),
@@ -172,9 +174,30 @@ pub(super) fn ask_for<'a>(request: &Request, pieces: impl Iterator<Item = &'a mu
     })
 }
 
+/// Makes memory of the program, whole pages, the same as shared memory at another address.
+pub(super) fn share_pages(start: u64, size: u64, shared: u64) -> Outcome {
+    with(|connection| {
+        let offset = shared.checked_sub(connection.layout.managed).ok_or(Code::INVALID_VALUE)?;
+        let replaced = boundary::replace_pages(start, size, Some((&connection.memory, offset)));
+        if replaced { Ok(()) } else { Err(Code::INVALID_VALUE) }
+    })
+}
+
 /// Where the simulator's memory lies.
 pub(super) fn layout() -> Outcome<Layout> {
     with(|connection| Ok(connection.layout))
+}
+
+/// Says that this library was loaded, if nothing else was said: the program has not forgotten to link it.
+pub(super) fn say_loaded() {
+    if let (State::Fresh, Some(path)) = (&*server(), std::env::var_os(SOCKET_VARIABLE)) {
+        let tell = |mut stream: UnixStream| {
+            send(&mut stream, &Request::Loaded)?;
+            receive::<Reply>(&mut stream).map(|_| ())
+        };
+        // A simulator that is gone does not miss this.
+        let _ = UnixStream::connect(path).and_then(tell);
+    }
 }
 
 /// True if the simulator was asked anything yet.

@@ -15,8 +15,9 @@ pub(super) const MISALIGNED: u32 = 716;
 pub(super) const LAUNCH_FAILURE: u32 = 719;
 pub(super) const NOT_SUPPORTED: u32 = 801;
 
-/// CUDA's number for what a kernel did wrong, by the first words of its fault, and whether the device is lost.
-pub(super) fn failure(text: &str) -> (u32, bool) {
+/// CUDA's number for what a kernel did wrong, by the first words of its fault. The device is lost in any case: also a kernel that
+/// cannot be executed must not look, to a program that only waits for it, as if it had been.
+pub(super) fn failure(text: &str) -> u32 {
     const BEGINNINGS: [(&str, u32); 6] = [
         ("null pointer", ILLEGAL_ADDRESS),
         ("out of bounds", ILLEGAL_ADDRESS),
@@ -26,9 +27,18 @@ pub(super) fn failure(text: &str) -> (u32, bool) {
         ("kernel `", NOT_SUPPORTED),
     ];
     let found = BEGINNINGS.iter().find(|(beginning, _)| text.starts_with(beginning));
-    let code = found.map_or(LAUNCH_FAILURE, |(_, code)| *code);
-    // A kernel that was never begun leaves the device as it was.
-    (code, code != NOT_SUPPORTED)
+    found.map_or(LAUNCH_FAILURE, |(_, code)| *code)
+}
+
+/// What a user should read of a failure. A kernel that launches others calls functions of the device's runtime library, whose names
+/// would not tell anybody.
+pub(super) fn readable(kernel: &str, text: &str) -> String {
+    if text.contains("`__cuda_syscall_cnp") {
+        return format!(
+            "kernel `{kernel}` launches kernels itself (dynamic parallelism), which StrataSim does not support: launch them from the host"
+        );
+    }
+    text.to_owned()
 }
 
 /// `cudaMemoryAdvise`.
@@ -56,15 +66,15 @@ mod tests {
         let (lane, width, address) = (0, 4, Addr(0x10_0000));
         let space = Space::Global;
         let check = |cause: Cause, expected| assert_eq!(failure(&cause.to_string()), expected);
-        check(Cause::OutOfBounds { lane, space, address, width, nearest: String::new() }, (ILLEGAL_ADDRESS, true));
-        check(Cause::UseAfterFree { lane, address, width, was: String::new() }, (ILLEGAL_ADDRESS, true));
-        check(
-            Cause::OutOfBounds { lane, space, address: Addr(8), width, nearest: String::new() },
-            (ILLEGAL_ADDRESS, true),
-        );
-        check(Cause::Misaligned { lane, space, address, width }, (MISALIGNED, true));
-        check(Cause::Trap { lane, message: "assertion failed: `x`".into() }, (ASSERT, true));
-        check(Cause::InstructionLimit { limit: 5 }, (LAUNCH_FAILURE, true));
-        assert_eq!(failure("kernel `k` contains instructions that StrataSim cannot execute"), (NOT_SUPPORTED, false));
+        check(Cause::OutOfBounds { lane, space, address, width, nearest: String::new() }, ILLEGAL_ADDRESS);
+        check(Cause::UseAfterFree { lane, address, width, was: String::new() }, ILLEGAL_ADDRESS);
+        check(Cause::OutOfBounds { lane, space, address: Addr(8), width, nearest: String::new() }, ILLEGAL_ADDRESS);
+        check(Cause::Misaligned { lane, space, address, width }, MISALIGNED);
+        check(Cause::Trap { lane, message: "assertion failed: `x`".into() }, ASSERT);
+        check(Cause::InstructionLimit { limit: 5 }, LAUNCH_FAILURE);
+        let call = "kernel `k` contains instructions:\n  1: `call __cuda_syscall_cnpv2LaunchDeviceV2`: `__cuda_syscall_cnpv2LaunchDeviceV2` is declared";
+        assert!(readable("k", call).contains("dynamic parallelism"), "{}", readable("k", call));
+        assert_eq!(readable("k", "out of bounds"), "out of bounds");
+        assert_eq!(failure("kernel `k` contains instructions that StrataSim cannot execute"), NOT_SUPPORTED);
     }
 }

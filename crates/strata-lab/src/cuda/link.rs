@@ -2,8 +2,10 @@
 //!
 //! Each unit declares what it uses of others (`.extern`) and defines what others may use (`.visible`, `.weak`). One module of
 //! all is their texts one after the other, under one header, without declarations of what is defined somewhere, and with the
-//! first of several weak definitions. Comments and line information stay as they are.
+//! first of several weak definitions. What a unit keeps to itself gets another name if the name is taken (the texts of `printf`
+//! are called `$str` in every unit). Comments and line information stay as they are.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// A statement at the outermost level of a module.
@@ -13,6 +15,14 @@ struct Statement<'a> {
     name: Option<&'a str>,
     is_external: bool,
     is_weak: bool,
+    is_visible: bool,
+}
+
+impl<'a> Statement<'a> {
+    /// What only its own unit knows.
+    fn private(&self) -> Option<&'a str> {
+        self.name.filter(|_| !(self.is_external || self.is_weak || self.is_visible))
+    }
 }
 
 /// One module of several.
@@ -22,7 +32,28 @@ pub(crate) fn link<'a>(units: impl Iterator<Item = &'a str>) -> String {
     let mut out = String::new();
     let mut header = BTreeSet::new();
     let mut weak = BTreeSet::new();
-    for statement in units.iter().flatten() {
+    let shared = units.iter().flatten().filter(|s| !s.is_external && s.private().is_none());
+    let mut taken: BTreeSet<&str> = shared.filter_map(|s| s.name).collect();
+    for (number, unit) in units.iter().enumerate() {
+        let private: BTreeSet<&str> = unit.iter().filter_map(Statement::private).collect();
+        let renamed: BTreeSet<&str> = private.intersection(&taken).copied().collect();
+        taken.extend(private);
+        put(unit, &defined, &renamed, number, &mut header, &mut weak, &mut out);
+    }
+    out
+}
+
+/// Appends what is kept of a unit.
+fn put<'a>(
+    unit: &[Statement<'a>],
+    defined: &BTreeSet<&str>,
+    renamed: &BTreeSet<&str>,
+    number: usize,
+    header: &mut BTreeSet<&'static str>,
+    weak: &mut BTreeSet<&'a str>,
+    out: &mut String,
+) {
+    for statement in unit {
         let keep = match statement.name {
             Some(name) if statement.is_external => !defined.contains(name) && weak.insert(name),
             Some(name) if statement.is_weak => weak.insert(name),
@@ -33,10 +64,34 @@ pub(crate) fn link<'a>(units: impl Iterator<Item = &'a str>) -> String {
                 .is_none_or(|w| header.insert(*w)),
         };
         if keep {
-            out.push_str(statement.text);
+            out.push_str(&rename(statement.text, renamed, number));
         }
     }
-    out
+}
+
+/// The text with the names in `names` ending in the number of the unit.
+fn rename<'a>(text: &'a str, names: &BTreeSet<&str>, unit: usize) -> Cow<'a, str> {
+    if names.is_empty() {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_name) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let word = &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())];
+        out.push_str(word);
+        if names.contains(word) {
+            out.push_str(&format!("$unit{unit}"));
+        }
+        rest = &rest[word.len()..];
+    }
+    out.push_str(rest);
+    out.into()
+}
+
+fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '$'
 }
 
 /// Directives of which a module has one.
@@ -112,14 +167,13 @@ fn statement(text: &str) -> Statement<'_> {
     let head = code.find(['{', ';', '=']).map_or(code, |end| &code[..end]);
     let directive = is_directive(text) || code.starts_with(".section");
     let words = head.split_whitespace();
-    let (is_external, is_weak) =
-        words.fold((false, false), |(e, w), word| (e || word == ".extern", w || word == ".weak"));
-    Statement { text, name: if directive { None } else { name(head) }, is_external, is_weak }
+    let has = |wanted: &[&str]| words.clone().any(|word| wanted.contains(&word));
+    let (is_external, is_weak, is_visible) = (has(&[".extern"]), has(&[".weak"]), has(&[".visible", ".common"]));
+    Statement { text, name: if directive { None } else { name(head) }, is_external, is_weak, is_visible }
 }
 
 /// The name that a declaration is about: behind the returned parameters of a function, or the last word of a variable.
 fn name(head: &str) -> Option<&str> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
     let function = [".func", ".entry"].iter().find_map(|word| head.find(word).map(|at| &head[at + word.len()..]));
     let place = match function {
         Some(rest) => {
@@ -158,6 +212,22 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("{104, 105, 0};") && text.contains("/* } */ ret; }"), "{text}");
+        let parsed = strata_ptx::parse("linked.ptx", &text);
+        assert!(parsed.module.is_some(), "{}", parsed.render(&text, false));
+    }
+
+    #[test]
+    fn what_units_keep_to_themselves_does_not_meet() {
+        let unit = |text: &str, kernel: &str| {
+            format!(
+                ".version 8.0\n.target sm_75\n.address_size 64\n.global .align 1 .b8 $str[2] = {{{text}, 0}};\n\
+                 .visible .entry {kernel}() {{\n .reg .b64 %rd;\n mov.u64 %rd, $str;\n ret;\n}}\n"
+            )
+        };
+        let (first, second) = (unit("104", "a"), unit("105", "b"));
+        let text = link([first.as_str(), second.as_str()].into_iter());
+        assert!(text.contains("$str$unit1[2] = {105, 0}") && text.contains("mov.u64 %rd, $str$unit1;"), "{text}");
+        assert!(text.contains("$str[2] = {104, 0}") && text.contains("mov.u64 %rd, $str;"), "{text}");
         let parsed = strata_ptx::parse("linked.ptx", &text);
         assert!(parsed.module.is_some(), "{}", parsed.render(&text, false));
     }

@@ -133,7 +133,7 @@ pub fn run(
     };
     let status = wait(child, &record, stop, |known| save_json(&directory, PARTIAL, &result_of(known).to_json()))?;
     let known = record.known();
-    if known.processes.is_empty() {
+    if known.processes.is_empty() && !known.loaded {
         monitor.warn(
             "the program never asked for a GPU; a CUDA program must load the CUDA runtime as a shared library: \
              link it with `nvcc -cudart shared`"

@@ -29,6 +29,8 @@ pub(super) struct Known {
     pub(super) allocated: Bytes,
     pub(super) error: Option<String>,
     pub(super) warnings: Vec<String>,
+    /// A process loaded the library.
+    pub(super) loaded: bool,
     /// Processes that connected, and sessions that ended.
     pub(super) processes: Vec<u32>,
     pub(super) ended: usize,
@@ -48,6 +50,11 @@ impl Record {
     /// A process has connected.
     pub(super) fn met(&self, process: u32) {
         lock(&self.known).processes.push(process);
+    }
+
+    /// A process has loaded the library and asked nothing.
+    pub(super) fn loaded(&self) {
+        lock(&self.known).loaded = true;
     }
 
     /// A kernel came to its end.
@@ -76,6 +83,11 @@ impl Record {
     /// What there is to show since the last call.
     pub(super) fn take_printed(&self) -> Vec<u8> {
         std::mem::take(&mut lock(&self.printed.0))
+    }
+
+    /// True if there is something to show.
+    pub(super) fn has_printed(&self) -> bool {
+        !lock(&self.printed.0).is_empty()
     }
 
     /// How many kernels came to their end.

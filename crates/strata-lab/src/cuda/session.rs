@@ -17,7 +17,7 @@ use std::time::Instant;
 use strata_core::{Addr, AddressMode, Bytes, Channel, Dim3, Format, Image, Texture};
 use strata_cudart::protocol::{self, Kernel, Param, Reply, Request, Sampling, VERSION, kind, receive, send};
 use strata_emu::Capacity;
-use strata_host::{Device, HostError, Launch, ModuleId};
+use strata_host::{CopyReport, Device, HostError, Launch, ModuleId};
 use strata_sim::config::GpuConfig;
 use strata_sim::{KernelNeeds, Machine};
 
@@ -77,6 +77,10 @@ pub(super) fn serve(
 ) -> io::Result<()> {
     match receive(&mut stream)? {
         Some(Request::Hello { version: VERSION, process }) => record.met(process),
+        Some(Request::Loaded) => {
+            record.loaded();
+            return send(&mut stream, &Reply::Done);
+        }
         Some(_) => {
             return send(
                 &mut stream,
@@ -88,9 +92,9 @@ pub(super) fn serve(
     let parts = match make() {
         Ok(parts) => parts,
         Err(message) => {
-            send(&mut stream, &refuse(code::INITIALIZATION, message.clone()))?;
-            record.failed(message);
-            return Ok(());
+            record.failed(message.clone());
+            record.ended(&CopyReport::default(), Bytes(0), Vec::new());
+            return send(&mut stream, &refuse(code::INITIALIZATION, message));
         }
     };
     let managed = parts.capacity.managed_range();
@@ -101,7 +105,6 @@ pub(super) fn serve(
         process: std::process::id(),
         file: parts.memory.as_raw_fd() as u32,
     };
-    send(&mut stream, &welcome)?;
     let mut session = Session {
         modules: Modules::new(parts.program.clone()),
         parts,
@@ -114,7 +117,7 @@ pub(super) fn serve(
         machine: None,
     };
     session.choose(session.parts.selection.includes(1, ""));
-    let served = session.serve(&mut stream);
+    let served = send(&mut stream, &welcome).and_then(|()| session.serve(&mut stream));
     session.end();
     served
 }
@@ -197,6 +200,7 @@ impl Session {
                 self.parts.device.synchronize();
                 Ok(Reply::Printed { text: self.record.take_printed() })
             }
+            Request::Printed => Ok(Reply::Printed { text: self.record.take_printed() }),
             Request::Now => Ok(Reply::Time { milliseconds: self.now() }),
             Request::MemInfo => Ok(Reply::Memory { free: self.free_memory(), total: self.parts.gpu.dram.size.0 }),
             Request::Prefetch { start, size, to_device } => {
@@ -218,7 +222,7 @@ impl Session {
                 self.parts.device.advise(Addr(start), Bytes(size), advice);
                 Ok(Reply::Done)
             }
-            Request::Hello { .. } | Request::CopyIn { .. } | Request::CopyOut { .. } => {
+            Request::Hello { .. } | Request::Loaded | Request::CopyIn { .. } | Request::CopyOut { .. } => {
                 Err(refuse(code::INVALID_VALUE, "a message at the wrong time"))
             }
         }
@@ -247,6 +251,15 @@ impl Session {
     }
 
     fn launch(&mut self, launch: Launch) -> Answer {
+        let most = self.parts.gpu.shared.per_cta.0;
+        if u64::from(launch.shared) > most {
+            let reason = format!(
+                "kernel `{}`: {} bytes of shared memory; a block has up to {most}",
+                launch.kernel, launch.shared
+            );
+            return Err(refuse(code::INVALID_VALUE, reason));
+        }
+        let kernel = launch.kernel.clone();
         self.launches += 1;
         self.choose(self.parts.selection.includes(self.launches, &launch.kernel));
         if self.parts.watched && !self.skipping {
@@ -260,12 +273,12 @@ impl Session {
                     self.cycles += report.cycles.unwrap_or(0);
                     self.record.launched(KernelRun::new(&launch, &report));
                 }
-                Ok(Reply::Done)
+                Ok(Reply::Launched { printed: self.record.has_printed() })
             }
             Err(HostError::Program(text)) => {
-                let (code, sticky) = code::failure(&text);
-                self.record.failed(text.clone());
-                Err(Reply::Refused { code, sticky, message: text })
+                let message = code::readable(&kernel, &text);
+                self.record.failed(message.clone());
+                Err(Reply::Refused { code: code::failure(&text), sticky: true, message })
             }
             Err(error) => Err(refuse(code::INVALID_CONFIGURATION, error.to_string())),
         }

@@ -5,7 +5,10 @@ extern __device__ int weights[4];
 __device__ int weigh(int i, int value);
 void launch_in_other_unit(int *data, int n);
 
-__global__ void here(int *data) { data[threadIdx.x] = weigh(threadIdx.x, 10); }
+__global__ void here(int *data) {
+    data[threadIdx.x] = weigh(threadIdx.x, 10);
+    if (threadIdx.x == 0) printf("here\n");
+}
 
 int main() {
     int host[4], *data;
