@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 /// A statement at the outermost level of a module.
 struct Statement<'a> {
@@ -82,7 +83,8 @@ fn rename<'a>(text: &'a str, names: &BTreeSet<&str>, unit: usize) -> Cow<'a, str
         let word = &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())];
         out.push_str(word);
         if names.contains(word) {
-            out.push_str(&format!("$unit{unit}"));
+            // Writing to a string cannot fail.
+            let _ = write!(out, "$unit{unit}");
         }
         rest = &rest[word.len()..];
     }
