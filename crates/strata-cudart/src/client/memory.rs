@@ -29,7 +29,8 @@ struct Host {
 struct Shared {
     first_page: u64,
     bytes: u64,
-    shared: u64,
+    /// Where the device finds them.
+    at: u64,
 }
 
 fn host() -> MutexGuard<'static, BTreeMap<u64, Host>> {
@@ -63,7 +64,7 @@ fn share(start: u64, host_memory: Host) -> Outcome<Shared> {
         free(shared)?;
         return Err(code);
     }
-    let made = Shared { first_page, bytes, shared };
+    let made = Shared { first_page, bytes, at: shared };
     let mut host = host();
     host.insert(start, Host { on_device: Some(made), ..host_memory });
     host.insert(shared, Host { size: bytes, flags: host_memory.flags, registered: false, on_device: None });
@@ -72,11 +73,11 @@ fn share(start: u64, host_memory: Host) -> Outcome<Shared> {
 
 /// Registered memory becomes ordinary memory of the program again.
 fn unshare(pages: Shared) -> Outcome {
-    host().remove(&pages.shared);
+    host().remove(&pages.at);
     if !boundary::replace_pages(pages.first_page, pages.bytes, None) {
         return Err(Code::INVALID_VALUE);
     }
-    free(pages.shared)
+    free(pages.at)
 }
 
 /// On which side an address lies.
@@ -239,7 +240,7 @@ cuda! {
             Some((_, found)) if !found.registered => pointer.set(start),
             Some((first, found)) => {
                 let pages = share(first, found)?;
-                pointer.set(pages.shared + (start - pages.first_page))
+                pointer.set(pages.at + (start - pages.first_page))
             }
             None => Err(Code::INVALID_VALUE),
         }
@@ -320,7 +321,7 @@ cuda! {
             Side::Managed => (3, address, address),
             Side::Host => match host_at(address) {
                 Some(Host { registered: false, .. }) => (1, address, address),
-                Some(found) => (1, found.on_device.map_or(0, |p| p.shared + (address - p.first_page)), address),
+                Some(found) => (1, found.on_device.map_or(0, |p| p.at + (address - p.first_page)), address),
                 None => (0, 0, address),
             },
         };

@@ -161,16 +161,15 @@ fn attribute(p: &Properties, number: c_int) -> Option<u64> {
         24..=26 | 43 | 44 => 16_384,
         27 | 28 => 32_768,
         29 | 53 => 2048,
-        33 => 1,
         51 => TEXTURE_PITCH_ALIGNMENT,
         75 => u64::from(p.capability / 10),
         76 => u64::from(p.capability % 10),
         81 => p.shared_per_sm,
         97 => p.shared_per_block,
         106 => u64::from(p.blocks_per_sm),
-        // Overlap, mapped memory, concurrent kernels, unified addressing, priorities, L1, managed memory, its concurrent
+        // Overlap, mapped memory, concurrent kernels, a bus, unified addressing, priorities, L1, managed memory, its concurrent
         // use, preemption, cooperative launch, registration, pools.
-        15 | 19 | 31 | 41 | 78..=80 | 83 | 89 | 90 | 95 | 99 | 115 => 1,
+        15 | 19 | 31 | 33 | 41 | 78..=80 | 83 | 89 | 90 | 95 | 99 | 115 => 1,
         // Of a capability that this device has not, or a limit that nobody asks for.
         17..=157 => 0,
         _ => return None,
