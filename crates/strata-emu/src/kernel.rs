@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use strata_core::{LaneMask, OpClass, OpInfo};
 use strata_ptx::LineIndex;
+use strata_ptx::analysis::{CallsEndBlocks, Cfg, Liveness, Pressure};
 use strata_ptx::ast::{Module, Span};
 
 /// A block number that stands for "none".
@@ -48,6 +49,18 @@ pub(crate) struct Kernel {
     pub(crate) function_table: Vec<Option<u32>>,
     /// Where the text is, for messages.
     pub(crate) origin: Origin,
+}
+
+impl Kernel {
+    /// An estimate of the registers a thread needs: the most that any function of the kernel does.
+    pub(crate) fn registers(&self) -> u32 {
+        let of = |index: u32| {
+            let function = &self.origin.module.functions[index as usize];
+            let cfg = Cfg::build(function, CallsEndBlocks::No);
+            Pressure::build(function, &cfg, &Liveness::build(function, &cfg)).registers
+        };
+        self.functions.iter().map(|code| of(code.index)).max().unwrap_or(1)
+    }
 }
 
 /// The module a kernel came from.

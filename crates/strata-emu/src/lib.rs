@@ -85,5 +85,5 @@ pub use memory::{
     OBJECT_BASE, SHARED_WINDOW, WINDOW_BYTES,
 };
 pub use output::Output;
-pub use program::{Param, Program};
+pub use program::{Param, Program, Resources};
 pub use source::Execution;

@@ -44,6 +44,19 @@ pub struct Param {
     pub size: u32,
 }
 
+/// What a kernel needs of an SM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resources {
+    /// Registers of a thread, estimated.
+    pub registers: u32,
+    /// Shared memory of a CTA that the kernel declares.
+    pub shared: Bytes,
+    /// Local memory of a thread.
+    pub local: Bytes,
+    /// The most threads a CTA may have, if the kernel says so.
+    pub max_threads: Option<u64>,
+}
+
 /// A module on a device.
 pub struct Program {
     origin: Origin,
@@ -164,6 +177,23 @@ impl Program {
             .entry((index, check))
             .or_insert_with(|| Arc::new(decode::kernel(&self.origin, &self.symbols, index, self.vector, check)));
         Some(kernel.clone())
+    }
+
+    /// Managed module-scope variables: name, first byte, size.
+    pub fn managed_variables(&self) -> impl Iterator<Item = (&str, Addr, Bytes)> {
+        let variables = self.origin.module.variables.iter().enumerate().filter(|(_, v)| v.managed);
+        variables.filter_map(|(k, v)| Some((v.name.as_str(), Addr(self.symbols.address(k as u32)?), Bytes(v.bytes()))))
+    }
+
+    /// What a kernel needs of an SM.
+    pub fn resources(&mut self, kernel: &str) -> Option<Resources> {
+        let kernel = self.kernel(kernel, false)?;
+        Some(Resources {
+            registers: kernel.registers(),
+            shared: Bytes(kernel.static_shared),
+            local: Bytes(kernel.local_bytes),
+            max_threads: kernel.max_threads.map(|([x, y, z], _)| u64::from(x) * u64::from(y) * u64::from(z)),
+        })
     }
 
     /// The static instructions of a kernel, indexed by the program counters of its warp operations.

@@ -10,7 +10,6 @@ use crate::launch::{LaunchState, add_visits, local_bytes_per_cta, locate};
 use crate::warp::{Visits, WarpStop};
 use std::ptr::NonNull;
 use strata_core::{Counts, GridSource, LINE_BYTES, LineAddr, OpBatch, OpInfo, Stop, WarpId, WarpSource};
-use strata_ptx::analysis::{CallsEndBlocks, Cfg, Liveness, Pressure};
 
 /// A launch whose CTAs and warps are run on demand.
 pub struct Execution<'l> {
@@ -50,13 +49,7 @@ impl<'l> Execution<'l> {
 
     /// An estimate of the registers a thread needs: the most that any function of the kernel does.
     pub fn registers(&self) -> u32 {
-        let kernel = self.state.kernel;
-        let of = |index: u32| {
-            let function = &kernel.origin.module.functions[index as usize];
-            let cfg = Cfg::build(function, CallsEndBlocks::No);
-            Pressure::build(function, &cfg, &Liveness::build(function, &cfg)).registers
-        };
-        kernel.functions.iter().map(|code| of(code.index)).max().unwrap_or(1)
+        self.state.kernel.registers()
     }
 
     /// Bytes of shared memory of a CTA.

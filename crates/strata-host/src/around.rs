@@ -1,8 +1,8 @@
 //! Engines around engines: to measure, to watch, to look at memory between launches.
 
 use crate::{
-    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
-    ModuleId, SymbolAddress,
+    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape,
+    Launch, LaunchReport, ModuleId, SymbolAddress,
 };
 use strata_core::{Addr, Bytes, Image, Texture};
 
@@ -32,6 +32,10 @@ impl<A: Around> Engine for A {
 
     fn kernel(&self, module: ModuleId, name: &str) -> Result<KernelShape, HostError> {
         self.inside().kernel(module, name)
+    }
+
+    fn resources(&mut self, module: ModuleId, name: &str) -> Result<KernelResources, HostError> {
+        self.inside_mut().resources(module, name)
     }
 
     fn symbol(&self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError> {

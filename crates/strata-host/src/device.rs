@@ -1,7 +1,8 @@
 //! The façade that programs drive.
 
 use crate::engine::{
-    AllocFlags, Allocation, CopyReport, Engine, HostError, HostEvent, Launch, LaunchReport, ModuleId, SymbolAddress,
+    AllocFlags, Allocation, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape, Launch,
+    LaunchReport, ModuleId, SymbolAddress,
 };
 use std::collections::BTreeMap;
 use strata_core::{Addr, Advice, Bytes, Dim3, Image, Texture};
@@ -99,6 +100,13 @@ impl Device {
         self.alloc_with(name, size, AllocFlags { on_device: true, ..AllocFlags::default() })
     }
 
+    /// Allocates memory of the host that the device can address.
+    pub fn alloc_pinned(&mut self, name: &str, size: Bytes) -> Result<Addr, HostError> {
+        let start = self.alloc_with(name, size, AllocFlags { pinned: true, ..AllocFlags::default() })?;
+        self.advise(start, size, Advice::PinToHost);
+        Ok(start)
+    }
+
     fn alloc_with(&mut self, name: &str, size: Bytes, flags: AllocFlags) -> Result<Addr, HostError> {
         let allocation: Allocation = self.engine.alloc(size, flags, name)?;
         let start = allocation.start;
@@ -164,6 +172,31 @@ impl Device {
     /// Forgets a texture or surface object; the memory of its image stays.
     pub fn destroy_object(&mut self, handle: u64) -> Result<(), HostError> {
         self.engine.destroy_object(handle)
+    }
+
+    /// The parameters of a kernel.
+    pub fn kernel(&self, module: ModuleId, kernel: &str) -> Result<KernelShape, HostError> {
+        self.engine.kernel(module, kernel)
+    }
+
+    /// What a kernel needs of an SM.
+    pub fn resources(&mut self, module: ModuleId, kernel: &str) -> Result<KernelResources, HostError> {
+        self.engine.resources(module, kernel)
+    }
+
+    /// The host may have written to memory that it shares with the device, without a call that says so.
+    pub fn touched_by_host(&mut self, start: Addr, size: Bytes) {
+        self.engine.hear(&HostEvent::Memset { start, size });
+    }
+
+    /// Copies from one place of the device to another; the places may overlap.
+    pub fn copy_on_device(&mut self, to: Addr, from: Addr, size: Bytes) -> Result<(), HostError> {
+        let mut data = vec![0; size.0 as usize];
+        self.engine.read(from, &mut data)?;
+        self.engine.write(to, &data)?;
+        // For whoever follows memory it changes as by a memset: nothing crosses the link to the host.
+        self.engine.hear(&HostEvent::Memset { start: to, size });
+        Ok(())
     }
 
     /// The address of a module-scope variable.
@@ -245,6 +278,11 @@ impl Device {
     /// What copies did so far.
     pub fn copies(&self) -> CopyReport {
         self.engine.copies()
+    }
+
+    /// What was launched since the last call, for programs that go on for long.
+    pub fn take_launches(&mut self) -> Vec<(Launch, LaunchReport)> {
+        std::mem::take(&mut self.launches)
     }
 
     /// What was launched so far, with what each launch did; without what prepared it.

@@ -38,6 +38,8 @@ pub struct AllocFlags {
     pub managed: bool,
     /// Device memory even where all other allocations are managed: the program says that it stays there.
     pub on_device: bool,
+    /// Memory of the host that the device can address (`cudaMallocHost`); lives in the managed arena, too.
+    pub pinned: bool,
 }
 
 /// Memory given to the program.
@@ -71,6 +73,19 @@ pub struct KernelShape {
     pub name: String,
     /// Its parameters, in order.
     pub params: Vec<ParamShape>,
+}
+
+/// What a kernel needs of an SM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KernelResources {
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Shared memory of a CTA that the kernel declares.
+    pub shared: Bytes,
+    /// Local memory of a thread.
+    pub local: Bytes,
+    /// The most threads a CTA may have, if the kernel says so.
+    pub max_threads: Option<u64>,
 }
 
 /// Where a module-scope variable lives.
@@ -148,6 +163,10 @@ pub trait Engine {
     fn load_module(&mut self, name: &str, text: &str) -> Result<ModuleId, HostError>;
     /// The kernel's parameters.
     fn kernel(&self, module: ModuleId, name: &str) -> Result<KernelShape, HostError>;
+    /// What the kernel needs of an SM.
+    fn resources(&mut self, _module: ModuleId, name: &str) -> Result<KernelResources, HostError> {
+        Err(HostError::Module(format!("this engine does not know what kernel `{name}` needs")))
+    }
     /// The address of a module-scope variable.
     fn symbol(&self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError>;
     /// Gives memory, 512 B aligned (2 MB for managed memory).

@@ -13,6 +13,6 @@ mod engine;
 pub use around::Around;
 pub use device::{Arg, Device};
 pub use engine::{
-    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
-    ModuleId, ParamShape, SymbolAddress,
+    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape,
+    Launch, LaunchReport, ModuleId, ParamShape, SymbolAddress,
 };

@@ -4,12 +4,13 @@ use crate::monitor::Monitor;
 use crate::setup::Setup;
 use crate::trace::Recording;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::sync::Arc;
 use strata_core::{Addr, Bytes, Counts, GridSource, Image, LINE_BYTES, LineAddr, Stats, Texture};
 use strata_emu::{Capacity, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
 use strata_host::{
-    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
-    ModuleId, ParamShape, SymbolAddress,
+    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape,
+    Launch, LaunchReport, ModuleId, ParamShape, SymbolAddress,
 };
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::HostCall;
@@ -40,6 +41,10 @@ pub struct EngineOptions {
     pub monitor: Arc<Monitor>,
     /// Registers per thread that the assembler gave each kernel; for others they are estimated.
     pub registers: BTreeMap<String, u32>,
+    /// How much memory the device has, and where.
+    pub capacity: Capacity,
+    /// A file for managed memory, which the process of a CUDA program maps, too.
+    pub managed_in: Option<Arc<File>>,
 }
 
 impl EngineOptions {
@@ -54,6 +59,8 @@ impl EngineOptions {
             max_instructions: None,
             monitor: Arc::default(),
             registers: assembled_registers(modules),
+            capacity: Capacity::default(),
+            managed_in: None,
         }
     }
 }
@@ -185,7 +192,11 @@ fn call(call: &'static str, error: &MemoryError) -> HostError {
 
 impl Emulated {
     fn new(options: EngineOptions, mode: Mode) -> Result<Self, HostError> {
-        let memory = Memory::new(Capacity::default()).map_err(|e| call("device", &e))?;
+        let memory = match &options.managed_in {
+            None => Memory::new(options.capacity),
+            Some(file) => Memory::with_managed_in(options.capacity, file),
+        };
+        let memory = memory.map_err(|e| call("device", &e))?;
         Ok(Self {
             options,
             mode,
@@ -219,6 +230,11 @@ impl Engine for Emulated {
             return Err(HostError::Module(parsed.render(text, false)));
         };
         let program = Program::load(name, text, module, &mut self.memory).map_err(|e| call("load module", &e))?;
+        if let Mode::Timed(timed) = &mut self.mode {
+            for (name, start, size) in program.managed_variables() {
+                timed.machine.allocated(start, size, name);
+            }
+        }
         self.programs.push(program);
         Ok(ModuleId(self.programs.len() as u32 - 1))
     }
@@ -233,6 +249,19 @@ impl Engine for Emulated {
         Ok(KernelShape { name: name.to_owned(), params })
     }
 
+    fn resources(&mut self, module: ModuleId, name: &str) -> Result<KernelResources, HostError> {
+        let known = self.options.registers.get(name).copied();
+        let missing = || HostError::Module(format!("no kernel `{name}` in module {}", module.0));
+        let program = self.programs.get_mut(module.0 as usize).ok_or_else(missing)?;
+        let found = program.resources(name).ok_or_else(missing)?;
+        Ok(KernelResources {
+            registers: known.unwrap_or(found.registers),
+            shared: found.shared,
+            local: found.local,
+            max_threads: found.max_threads,
+        })
+    }
+
     fn symbol(&self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError> {
         let found = self.program(module)?.symbol(name);
         let (start, size) = found.ok_or_else(|| HostError::Module(format!("no variable `{name}` in the module")))?;
@@ -245,9 +274,13 @@ impl Engine for Emulated {
             Mode::Functional | Mode::Recording(_) => flags.managed,
         };
         let flags = AllocFlags { managed, ..flags };
-        let record = self.memory.alloc(size, managed, name).map_err(|e| call("alloc", &e))?;
+        let record = self.memory.alloc(size, managed || flags.pinned, name).map_err(|e| call("alloc", &e))?;
         let (id, start) = (AllocationId(record.id), record.start);
         let allocation = Allocation { id, start, size: record.size, name: record.name, flags };
+        if flags.pinned {
+            // It is the host's.
+            return Ok(allocation);
+        }
         if let Mode::Timed(timed) = &mut self.mode
             && let Err(reason) = timed.setup.allocated(&allocation)
         {
@@ -261,9 +294,12 @@ impl Engine for Emulated {
     fn free(&mut self, start: Addr) -> Result<AllocationId, HostError> {
         let record = self.memory.free(start).map_err(|e| call("free", &e))?;
         let id = AllocationId(record.id);
-        if let (Mode::Timed(timed), Some((start, size))) = (&mut self.mode, self.allocations.remove(&id)) {
-            timed.setup.freed(start, size);
-            timed.machine.freed(start, size);
+        let known = self.allocations.remove(&id);
+        if let Mode::Timed(timed) = &mut self.mode {
+            if let Some((start, size)) = known {
+                timed.setup.freed(start, size);
+                timed.machine.freed(start, size);
+            }
             timed.machine.host_call(&HostCall::Frees { start });
         }
         Ok(id)

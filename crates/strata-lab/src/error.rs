@@ -51,7 +51,7 @@ pub enum LabError {
     /// A file or directory cannot be read or written.
     #[error("cannot {action} `{path}`: {source}")]
     Io {
-        /// "read" or "write".
+        /// "read", "write" or "run".
         action: &'static str,
         /// Which.
         path: String,

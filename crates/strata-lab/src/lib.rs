@@ -8,6 +8,7 @@
 //! * [`engine`]: the engines that can stand behind a device;
 //! * [`tensors`]: files of data, as named tensors;
 //! * [`compress`]: how compressible they are, and their targets;
+//! * [`cuda`]: unmodified CUDA programs;
 //! * [`trace`]: recorded programs;
 //! * [`explain`]: what the requests of a timed run waited for;
 //! * [`mechanisms`]: what can be put into a machine;
@@ -35,6 +36,7 @@ pub mod bench;
 pub mod case_study;
 pub mod compare;
 pub mod compress;
+pub mod cuda;
 pub mod diagnostics;
 pub mod element;
 pub mod engine;
@@ -72,12 +74,19 @@ pub mod trace;
 pub mod unified;
 pub mod validate;
 
+use std::path::Path;
+
 pub use engine::EngineOptions;
 pub use error::LabError;
 pub use monitor::{Monitor, Step};
 pub use request::{DEFAULT_OUT, RunRequest, What};
 pub use result::{HostTimes, KernelRun, RunResult};
 pub use run::{run, run_on};
+
+/// Writes a JSON object to a file, whole or not at all.
+pub fn write_json(path: &Path, value: &serde_json::Value) -> Result<(), LabError> {
+    save::write_text(path, &format!("{value:#}\n")).map_err(|e| LabError::io("write", path, e))
+}
 
 /// The built-in programs, in the order they are listed.
 pub fn workloads() -> impl Iterator<Item = &'static strata_workloads::Info> {

@@ -26,6 +26,8 @@ pub struct Monitor {
     /// When the running launch began, in nanoseconds after `made`; 0 if none runs.
     began: AtomicU64,
     made: Instant,
+    /// The kernel of the running launch, or of the last.
+    kernel: Mutex<String>,
     warnings: Mutex<Vec<String>>,
     printed: Box<Printed>,
 }
@@ -49,6 +51,7 @@ impl Monitor {
             nanoseconds: AtomicU64::new(0),
             began: AtomicU64::new(0),
             made: Instant::now(),
+            kernel: Mutex::default(),
             warnings: Mutex::default(),
             printed: Box::new(printed),
         }
@@ -129,7 +132,21 @@ impl Monitor {
         self.made.elapsed().as_nanos() as u64 | 1
     }
 
-    pub(crate) fn launch_began(&self) {
+    /// The kernel of the running launch, or of the last.
+    pub fn kernel(&self) -> String {
+        self.kernel.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How long the running launch will take if it goes on as so far; `None` as long as that is a guess.
+    pub fn remaining_of_launch(&self) -> Option<Duration> {
+        let (share, began) = (self.running_share(), self.began.load(Ordering::Relaxed));
+        let spent = Duration::from_nanos(self.now().saturating_sub(began)).as_secs_f64();
+        let known = share >= LEAST_SHARE && began > 0;
+        known.then(|| Duration::try_from_secs_f64(spent * (1.0 - share) / share).ok())?
+    }
+
+    pub(crate) fn launch_began(&self, kernel: &str) {
+        kernel.clone_into(&mut self.kernel.lock().unwrap_or_else(PoisonError::into_inner));
         self.began.store(self.now(), Ordering::Relaxed);
     }
 
@@ -171,7 +188,7 @@ impl Around for Monitored {
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<LaunchReport, HostError> {
-        self.monitor.launch_began();
+        self.monitor.launch_began(&launch.kernel);
         let report = self.engine.launch(launch);
         self.monitor.launch_ended();
         if let Ok(report) = &report {
@@ -210,7 +227,8 @@ mod tests {
         assert_eq!((monitor.share(), monitor.remaining()), (None, None));
         monitor.expect_launches(4);
         assert_eq!(monitor.share(), Some(0.125));
-        monitor.launch_began();
+        monitor.launch_began("k");
+        assert_eq!((monitor.kernel().as_str(), monitor.remaining_of_launch().is_some()), ("k", true));
         monitor.launch_ended();
         monitor.count_launch(20);
         monitor.set_running(10, 0.5);

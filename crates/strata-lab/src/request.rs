@@ -6,6 +6,7 @@ use crate::launch_file::limits;
 use crate::mechanisms::Combination;
 use crate::trace;
 use serde_json::{Value, json};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Where results go unless a request says otherwise.
@@ -20,6 +21,8 @@ pub enum What {
     LaunchFile(PathBuf),
     /// A trace: see [`crate::trace`].
     Trace(PathBuf),
+    /// A CUDA program and its arguments: see [`crate::cuda`].
+    Program(Vec<OsString>),
 }
 
 impl What {
@@ -29,6 +32,10 @@ impl What {
             Self::Workload(name) => name.clone(),
             Self::LaunchFile(path) | Self::Trace(path) => {
                 path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+            }
+            Self::Program(command) => {
+                let path = Path::new(command.first().map_or(OsStr::new(""), OsString::as_os_str));
+                path.file_name().unwrap_or_default().to_string_lossy().into_owned()
             }
         }
     }
@@ -45,7 +52,8 @@ impl What {
                 Err(LabError::Request(format!("`{text}` is a directory; name a launch file (`.toml`) in it")))
             }
             _ if path.is_file() => Err(LabError::Request(format!(
-                "`{text}` is no program; launch files end in `.toml`, PTX files in `.ptx`, traces in `.strata-trace`"
+                "`{text}` is no launch file (`.toml`), PTX file (`.ptx`) or trace (`.strata-trace`); \
+                 a CUDA program is run with `strata run -- {text}`"
             ))),
             _ => Ok(Self::Workload(text.to_owned())),
         }
@@ -98,6 +106,10 @@ pub struct RunRequest {
     pub explain: bool,
     /// Stop a launch that executes more than so many warp instructions.
     pub max_instructions: Option<u64>,
+    /// Which launches of a CUDA program are timed: see [`crate::cuda::Selection`].
+    pub kernels: Option<String>,
+    /// How many launches of a CUDA program are executed, and not timed, before the rest.
+    pub fast_forward: u64,
     /// The machine to time the program on, a preset or a file; `None` runs it without time.
     pub gpu: Option<String>,
     /// Mechanisms in that machine.
@@ -121,6 +133,8 @@ impl RunRequest {
             check_data: false,
             explain: false,
             max_instructions: None,
+            kernels: None,
+            fast_forward: 0,
             gpu: None,
             with: Combination::none(),
             set: Vec::new(),
@@ -150,11 +164,12 @@ impl Resolved {
     pub(crate) fn to_json(&self, request: &RunRequest) -> Value {
         let inputs: Vec<_> =
             self.inputs.iter().map(|(path, hash)| json!({ "path": path, "fnv1a64": hash.to_string() })).collect();
-        json!({
+        let mut saved = json!({
             "program": match request.what {
                 What::Workload(_) => "workload",
                 What::LaunchFile(_) => "launch file",
                 What::Trace(_) => "trace",
+                What::Program(_) => "CUDA program",
             },
             "name": self.name,
             "size": self.size,
@@ -168,7 +183,14 @@ impl Resolved {
             "with": request.with.to_string(),
             "set": request.set,
             "inputs": inputs,
-        })
+        });
+        if let What::Program(command) = &request.what {
+            let arguments: Vec<_> = command.iter().skip(1).map(|argument| argument.to_string_lossy()).collect();
+            saved["arguments"] = json!(arguments);
+            saved["kernels"] = json!(request.kernels);
+            saved["fast_forward"] = json!(request.fast_forward);
+        }
+        saved
     }
 
     /// The directory of the result: `<out>/<name>-<hash>`.

@@ -3,6 +3,7 @@
 use crate::engine::{self, EngineOptions};
 use crate::error::LabError;
 use crate::launch_file::{self, Loaded};
+use crate::mechanisms::Chosen;
 use crate::monitor::{Monitor, Monitored};
 use crate::request::{Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
@@ -13,12 +14,39 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+use strata_emu::Capacity;
 use strata_host::{Device, Engine, HostError};
+use strata_sim::config::Gpu;
 use strata_trace::Origin;
 use strata_workloads::{Graph, Instance, Outcome, Size, UnknownWorkload, Workload};
 
 /// Runs a request, saves its result and returns it. `monitor` tells how far the run is.
 pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, LabError> {
+    let (settings, gpu) = machine(request)?;
+    if let (What::Trace(path), Some(gpu)) = (&request.what, &gpu) {
+        if let Some(mechanism) = request.with.list().iter().find(|m| m.looks_at_data()) {
+            let reason =
+                format!("`{}` looks at data, which a trace does not have: run the program itself", mechanism.name());
+            return Err(LabError::Request(reason));
+        }
+        return trace::replay(request, path, gpu.config.clone(), monitor);
+    }
+    let options = options(request, monitor);
+    let Some(gpu) = gpu else {
+        return run_on(request, monitor, engine::functional(options).map_err(LabError::Device)?);
+    };
+    let targets = profile::targets(request, &settings, monitor)?;
+    let setup = Setup::new(settings, targets, &gpu.config, &Capacity::default())?;
+    if request.check_data {
+        setup.refuse_unchecked()?;
+    }
+    let afterthoughts = setup.afterthoughts();
+    let engine = engine::timed_with(options, gpu.config, setup).map_err(LabError::Device)?;
+    run_and(request, monitor, engine, afterthoughts)
+}
+
+/// The machine of a request, if it has one, and the settings of its mechanisms; what does not go together is refused.
+pub(crate) fn machine(request: &RunRequest) -> Result<(Chosen, Option<Gpu>), LabError> {
     let (settings, set) = request.with.settings(&request.set)?;
     let gpu = match &request.gpu {
         Some(name) => Some(request.with.gpu(name, &set)?),
@@ -36,26 +64,7 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
     if gpu.is_some() && request.threads > 1 {
         return Err(LabError::Request("a timed run uses one host thread: leave `--threads` out".into()));
     }
-    if let (What::Trace(path), Some(gpu)) = (&request.what, &gpu) {
-        if let Some(mechanism) = request.with.list().iter().find(|m| m.looks_at_data()) {
-            let reason =
-                format!("`{}` looks at data, which a trace does not have: run the program itself", mechanism.name());
-            return Err(LabError::Request(reason));
-        }
-        return trace::replay(request, path, gpu.config.clone(), monitor);
-    }
-    let options = options(request, monitor);
-    let Some(gpu) = gpu else {
-        return run_on(request, monitor, engine::functional(options).map_err(LabError::Device)?);
-    };
-    let targets = profile::targets(request, &settings, monitor)?;
-    let setup = Setup::new(settings, targets, &gpu.config)?;
-    if request.check_data {
-        setup.refuse_unchecked()?;
-    }
-    let afterthoughts = setup.afterthoughts();
-    let engine = engine::timed_with(options, gpu.config, setup).map_err(LabError::Device)?;
-    run_and(request, monitor, engine, afterthoughts)
+    Ok((settings, gpu))
 }
 
 /// How the engine of a request runs.
@@ -68,6 +77,8 @@ pub(crate) fn options(request: &RunRequest, monitor: &Arc<Monitor>) -> EngineOpt
         max_instructions: request.max_instructions,
         monitor: Arc::clone(monitor),
         registers: known_registers(&request.what),
+        capacity: Capacity::default(),
+        managed_in: None,
     }
 }
 
@@ -252,6 +263,9 @@ impl Job {
                     inputs: loaded.inputs.clone(),
                 };
                 Ok(Self { resolved, program: Program::LaunchFile(Box::new(loaded)) })
+            }
+            What::Program(_) => {
+                Err(LabError::Request("a CUDA program is a process of its own: only `strata run` starts it".into()))
             }
             What::Trace(path) => Err(LabError::Request(format!(
                 "a trace is not executed but replayed on a machine: `strata run {} --gpu NAME`",

@@ -32,11 +32,16 @@ impl Setup {
         Self { settings: Vec::new(), annotator: None, unified: None, used: 0, device: gpu.dram.size.0 }
     }
 
-    /// For a GPU. `targets` are those of Buddy Compression, if it is there.
-    pub(crate) fn new(settings: Chosen, targets: Option<Targets>, gpu: &GpuConfig) -> Result<Self, LabError> {
+    /// For a GPU with so much memory. `targets` are those of Buddy Compression, if it is there.
+    pub(crate) fn new(
+        settings: Chosen,
+        targets: Option<Targets>,
+        gpu: &GpuConfig,
+        capacity: &Capacity,
+    ) -> Result<Self, LabError> {
         let annotator = targets.map(|targets| Annotator::new(targets, gpu.dram.size));
         let own = settings.iter().find(|(mechanism, _)| *mechanism == Mechanism::Uvm);
-        let unified = own.map(|(_, settings)| Unified::new(settings, gpu)).transpose()?;
+        let unified = own.map(|(_, settings)| Unified::new(settings, gpu, capacity.managed_range())).transpose()?;
         Ok(Self { settings, annotator, unified, ..Self::plain(gpu) })
     }
 
@@ -151,10 +156,10 @@ impl Setup {
 
     /// The program frees memory.
     pub(crate) fn freed(&mut self, start: Addr, size: Bytes) {
-        let managed = Capacity::default().managed_range().contains(&start);
+        let managed = self.unified.as_ref().is_some_and(|unified| unified.holds(start));
         match &mut self.annotator {
             Some(annotator) => annotator.freed(start),
-            None if self.unified.is_some() && managed => {}
+            None if managed => {}
             None => self.used -= size.0,
         }
     }

@@ -4,9 +4,10 @@ use crate::error::LabError;
 use crate::gmmu_file;
 use crate::run::save_json;
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::path::Path;
+use strata_core::Addr;
 use strata_core::settings::Settings;
-use strata_emu::Capacity;
 use strata_sim::Machine;
 use strata_sim::config::GpuConfig;
 use strata_uvm::settings::Delay;
@@ -17,10 +18,12 @@ use strata_uvm::{Config, Handle, Uvm, stats};
 pub(crate) struct Unified {
     config: Config,
     handle: Handle,
+    /// The addresses that it has charge of.
+    managed: Range<Addr>,
 }
 
 impl Unified {
-    pub(crate) fn new(settings: &Settings, gpu: &GpuConfig) -> Result<Self, LabError> {
+    pub(crate) fn new(settings: &Settings, gpu: &GpuConfig, managed: Range<Addr>) -> Result<Self, LabError> {
         let config = Config::new(settings).map_err(|errors| LabError::Request(errors.join("\n")))?;
         if config.device_memory.is_some_and(|size| size > gpu.dram.size) {
             let of = strata_core::config::format_size(gpu.dram.size);
@@ -30,8 +33,8 @@ impl Unified {
         }
         let machine =
             strata_uvm::Machine { core_khz: gpu.clock.core.khz(), sms_per_tpc: gpu.sm.per_port, memory: gpu.dram.size };
-        let uvm = Uvm::new(config.clone(), machine, Capacity::default().managed_range(), None);
-        Ok(Self { config, handle: Handle::new(uvm.map_err(LabError::Request)?) })
+        let uvm = Uvm::new(config.clone(), machine, managed.clone(), None);
+        Ok(Self { config, handle: Handle::new(uvm.map_err(LabError::Request)?), managed })
     }
 
     /// Pages of the machine are those of unified memory.
@@ -40,7 +43,12 @@ impl Unified {
     }
 
     pub(crate) fn install(&self, machine: &mut Machine) {
-        machine.set_paging(Box::new(self.handle.clone()), Capacity::default().managed_range());
+        machine.set_paging(Box::new(self.handle.clone()), self.managed.clone());
+    }
+
+    /// True if it has charge of an address.
+    pub(crate) fn holds(&self, address: Addr) -> bool {
+        self.managed.contains(&address)
     }
 
     /// Zero-copy as UVMSmart has it reads device memory that holds no copy: there is nothing to check.

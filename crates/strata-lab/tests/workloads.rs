@@ -1,23 +1,11 @@
 //! Every built-in program, on the emulator, against its CPU reference.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use strata_host::Device;
-use strata_lab::Monitor;
 use strata_lab::engine::{self, EngineOptions};
 use strata_workloads::{Size, all, find};
 
 fn passes(name: &str, size: Size) {
-    let options = EngineOptions {
-        threads: 1,
-        check: false,
-        check_data: false,
-        explain: false,
-        max_instructions: None,
-        monitor: Arc::new(Monitor::default()),
-        registers: BTreeMap::new(),
-    };
-    let engine = engine::functional(options).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let engine = engine::functional(EngineOptions::plain(&[])).unwrap_or_else(|e| panic!("{name}: {e}"));
     let mut device = Device::new(engine);
     let workload = find(name).unwrap_or_else(|e| panic!("{e}"));
     let outcome = workload.run(size, 1, &mut device).unwrap_or_else(|e| panic!("{name} at {size}: {e}"));

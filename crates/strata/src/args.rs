@@ -2,7 +2,8 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use strata_lab::LabError;
 use strata_lab::compress::{Codec, Rule};
 use strata_lab::offload::Assumptions;
@@ -13,6 +14,7 @@ Examples:
   strata run hotspot --size small        run one of them
   strata run examples/vecadd.toml        run your own PTX with a launch file
   strata run bfs --json | jq .kernels    for scripts
+  strata run --gpu v100 -- ./prog 512    a CUDA program as it is
   strata check kernel.ptx                errors, kernels, registers, loops
   strata offload kernel.ptx              blocks worth running in a memory stack
   strata gpus titan-v                    a machine: every value with its source
@@ -45,6 +47,7 @@ pub(crate) enum Command {
     Bench(Bench),
     Compress(Compress),
     Trace(Trace),
+    Cuda(Cuda),
     Completions(Completions),
 }
 
@@ -56,18 +59,25 @@ Examples:
   strata run bfs --input roads.gr        a graph of your own
   strata run nw --json --out results     one JSON object on standard output
   strata run bfs.strata-trace --gpu v100 a trace (see `strata trace`) on a machine
+  strata run --gpu v100 -- ./hotspot 512 2 2 temp power out
+                                         a CUDA program as it is (built with `-cudart shared`)
 
 The result is saved in strata-out/<name>-<hash>/ (result.json, stats.parquet, request.json, files
 that a launch file writes).
-Exit status: 0 passed, 1 the program failed or its result is wrong, 2 bad usage or bad input.";
+Exit status: 0 passed, 1 the program failed or its result is wrong, 2 bad usage or bad input.
+With `-- PROGRAM` output and exit status are the program's own; 125 if the simulator itself fails.";
 
-/// Run a workload or a launch file and check its result, or replay a trace
+/// Run a workload or a launch file and check its result, replay a trace, or run a CUDA program
 #[derive(Args)]
 #[command(after_help = RUN_EXAMPLES)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Run {
     /// Workload (see `strata workloads`), launch file (`.toml`) or trace (`.strata-trace`)
-    pub(crate) what: String,
+    #[arg(required_unless_present = "program", conflicts_with = "program")]
+    pub(crate) what: Option<String>,
+    /// CUDA program and its arguments, after `--`: docs/cuda.md
+    #[arg(last = true, conflicts_with_all = ["size", "seed"])]
+    pub(crate) program: Vec<OsString>,
     /// tiny, small, medium, paper, or an instance's label [default: small]
     #[arg(long)]
     pub(crate) size: Option<String>,
@@ -86,6 +96,12 @@ pub(crate) struct Run {
     /// Stop a launch that executes more than N warp instructions
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_instructions: Option<u64>,
+    /// Time only these launches of a CUDA program, by number or part of the kernel's name: `3,10-20,50-90/10,matmul`
+    #[arg(long, value_name = "LIST", requires = "program")]
+    pub(crate) kernels: Option<String>,
+    /// Execute the first N launches of a CUDA program without timing them
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, requires = "program")]
+    pub(crate) fast_forward: u64,
     /// Time the program on this machine (see `strata gpus`), or on the one of a `.toml` file
     #[arg(long, value_name = "NAME")]
     pub(crate) gpu: Option<String>,
@@ -101,9 +117,9 @@ pub(crate) struct Run {
     /// Change a parameter of that machine or of a mechanism; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    /// Print one JSON object, or write it to a file; with a CUDA program only to a file
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub(crate) json: Option<PathBuf>,
     /// Directory below which the result is saved [default: strata-out]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -501,6 +517,42 @@ pub(crate) struct TraceInfo {
     pub(crate) json: bool,
 }
 
+const CUDA_EXAMPLES: &str = "\
+Examples:
+  strata cuda build vecadd.cu            compile to ./vecadd
+  strata cuda build main.cu kernels.cu -o prog -- -O2 -lineinfo -Iinclude
+  strata run --gpu v100 -- ./prog        and run it
+
+The compiler is NVIDIA's own `nvcc`, from $STRATA_CUDA_BIN or the path, or from Python packages (no GPU and no
+CUDA installation is needed). docs/cuda.md says how to get it.";
+
+/// Compile CUDA programs so that `strata run --` can run them
+#[derive(Args)]
+#[command(after_help = CUDA_EXAMPLES)]
+pub(crate) struct Cuda {
+    #[command(subcommand)]
+    pub(crate) command: CudaCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum CudaCommand {
+    Build(CudaBuild),
+}
+
+/// Compile and link CUDA sources with PTX in them and the CUDA runtime as a shared library
+#[derive(Args)]
+pub(crate) struct CudaBuild {
+    /// Sources
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The program to write [default: the first source without its extension]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Further arguments of nvcc
+    #[arg(last = true, value_name = "NVCC ARGUMENTS")]
+    pub(crate) arguments: Vec<OsString>,
+}
+
 /// Print a completion script for a shell
 #[derive(Args)]
 #[command(after_help = "Example:\n  strata completions bash > ~/.local/share/bash-completion/completions/strata")]
@@ -511,10 +563,10 @@ pub(crate) struct Completions {
 
 impl Arguments {
     /// True if standard output belongs to one JSON object.
-    pub(crate) const fn wants_json(&self) -> bool {
+    pub(crate) fn wants_json(&self) -> bool {
         match &self.command {
-            Command::Run(Run { json, .. })
-            | Command::Workloads(Workloads { json, .. })
+            Command::Run(run) => run.prints_json(),
+            Command::Workloads(Workloads { json, .. })
             | Command::Check(Check { json, .. })
             | Command::Offload(Offload { json, .. })
             | Command::Gpus(Gpus { json, .. })
@@ -528,8 +580,15 @@ impl Arguments {
             | Command::Trace(Trace {
                 command: TraceCommand::Record(TraceRecord { json, .. }) | TraceCommand::Info(TraceInfo { json, .. }),
             }) => *json,
-            Command::Completions(_) => false,
+            Command::Cuda(_) | Command::Completions(_) => false,
         }
+    }
+}
+
+impl Run {
+    /// True if the JSON object goes to standard output.
+    pub(crate) fn prints_json(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
     }
 }
 

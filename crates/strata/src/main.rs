@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Bench(bench) => commands::bench::bench(&bench),
         Command::Compress(compress) => commands::compress::compress(compress),
         Command::Trace(trace) => commands::trace::trace(trace),
+        Command::Cuda(cuda) => commands::cuda::cuda(cuda),
         Command::Completions(completions) => commands::completions::print(&completions),
     };
     match done {

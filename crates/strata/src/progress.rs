@@ -123,14 +123,21 @@ fn state(monitor: &Monitor) -> String {
     let speed = format!("{rate} instructions per second");
     let Some((expected, share)) = monitor.expected_launches().zip(monitor.share()) else {
         // The program does not know when it will be done.
-        let running = format!("{:.0} % of launch {}", monitor.running_share() * 100.0, grouped(launches + 1));
-        return format!("{running}, {speed}");
+        let left = monitor.remaining_of_launch().map_or_else(String::new, |d| format!(", {} left", short_time(d)));
+        let (share, number) = (monitor.running_share() * 100.0, grouped(launches + 1));
+        return format!("{share:.0} % of launch {number} ({}){left}, {speed}", short_name(&monitor.kernel()));
     };
     if launches >= expected {
         return "checking the result".to_owned();
     }
     let left = monitor.remaining().map_or_else(String::new, |d| format!(", {} left", short_time(d)));
     format!("{:.0} %{left}, launch {} of {}, {speed}", share * 100.0, grouped(launches + 1), grouped(expected))
+}
+
+/// The line must fit: of a long name its beginning.
+fn short_name(name: &str) -> &str {
+    const LONGEST: usize = 24;
+    name.char_indices().nth(LONGEST).map_or(name, |(end, _)| &name[..end])
 }
 
 /// `8 s`, `3 min 20 s`, `2 h 5 min`.
@@ -156,6 +163,12 @@ mod tests {
     fn a_series_is_expected_to_go_on_as_it_did() {
         let after = |done, of| remaining(Duration::from_secs(10), done, of).map(|d| d.as_secs());
         assert_eq!([after(0, 5), after(2, 4), after(4, 4), after(5, 4)], [None, Some(10), Some(0), None]);
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        assert_eq!(short_name("_Z3add"), "_Z3add");
+        assert_eq!(short_name(&"é".repeat(30)), "é".repeat(24));
     }
 
     #[test]

@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use strata_core::{Addr, Bytes, Image, LINE_BYTES, LineAddr, Texture};
 
-/// First address of ordinary device memory.
+/// First address of ordinary device memory, unless a device is told otherwise.
 pub const DEVICE_BASE: u64 = 0x7f00_0000_0000;
 /// Generic addresses of shared memory: offset 0 of a CTA's shared memory appears here.
 pub const SHARED_WINDOW: u64 = 0x0100_0000_0000;
@@ -46,24 +46,34 @@ const PAGE_BYTES: u64 = 1 << 16;
 /// How much memory a device has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
+    /// First address of ordinary device memory; managed memory follows it.
+    pub base: Addr,
     /// Ordinary device memory.
     pub device: Bytes,
     /// Managed (unified) memory.
     pub managed: Bytes,
     /// Local memory of all resident warps together.
     pub local: Bytes,
+    /// What stays free behind every allocation, so that an index too large does not land in the next one.
+    pub guard: Bytes,
 }
 
 impl Default for Capacity {
     fn default() -> Self {
-        Self { device: Bytes(32 << 30), managed: Bytes(32 << 30), local: Bytes(8 << 30) }
+        Self {
+            base: Addr(DEVICE_BASE),
+            device: Bytes(32 << 30),
+            managed: Bytes(32 << 30),
+            local: Bytes(8 << 30),
+            guard: Bytes(0),
+        }
     }
 }
 
 impl Capacity {
     /// Where managed memory lies in a device of this capacity.
     pub fn managed_range(&self) -> Range<Addr> {
-        let base = DEVICE_BASE + self.device.0;
+        let base = self.base.0 + self.device.0;
         Addr(base.next_multiple_of(MANAGED_ALIGN))..Addr(base + self.managed.0)
     }
 }
@@ -90,6 +100,9 @@ pub enum MemoryError {
     /// A texture or surface that cannot be.
     #[error("{0}")]
     Image(String),
+    /// Managed memory cannot be shared with another process.
+    #[error("cannot share managed memory with the program: {0}")]
+    Share(String),
     /// A host copy leaves its allocation.
     #[error("the range {start}..{end} is not inside one live allocation{nearest}")]
     OutOfRange {
@@ -109,6 +122,8 @@ pub struct Memory {
     table: Mutex<Table>,
     /// Textures and surfaces, by handle; destroyed ones leave their place empty, so that handles are never used again.
     objects: Vec<Option<Object>>,
+    /// Managed memory belongs to a file that another process maps too.
+    shared: bool,
 }
 
 /// The first handle of textures and surfaces; a number that is no address.
@@ -136,9 +151,29 @@ impl Memory {
         // is only advice; a system that does not take it is slower, not wrong.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
+        let (base, managed) = (capacity.base.0, capacity.managed_range());
+        let table = Table::new(base..base + capacity.device.0, managed.start.0..managed.end.0, capacity.guard);
+        Ok(Self { map, capacity, table: Mutex::new(table), objects: Vec::new(), shared: false })
+    }
+
+    /// The same with managed memory in `file`, which another process maps at the addresses of
+    /// [`Capacity::managed_range`]: what one writes the other sees.
+    #[cfg(target_os = "linux")]
+    pub fn with_managed_in(capacity: Capacity, file: &std::fs::File) -> Result<Self, MemoryError> {
+        use rustix::mm::{MapFlags, ProtFlags, mmap};
+        let mut memory = Self::new(capacity)?;
         let managed = capacity.managed_range();
-        let table = Table::new(DEVICE_BASE..DEVICE_BASE + capacity.device.0, managed.start.0..managed.end.0);
-        Ok(Self { map, capacity, table: Mutex::new(table), objects: Vec::new() })
+        let len = managed.end.0 - managed.start.0;
+        file.set_len(len).map_err(|e| MemoryError::Share(e.to_string()))?;
+        let at = memory.map.as_mut_ptr().wrapping_add((managed.start.0 - capacity.base.0) as usize);
+        // SAFETY: the range lies inside our own reservation, whose pages nobody has used yet; `map` unmaps it with the rest.
+        let mapped = unsafe {
+            let (readable, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::FIXED);
+            mmap(at.cast(), len as usize, readable, flags | MapFlags::NORESERVE, file, 0)
+        };
+        mapped.map_err(|e| MemoryError::Share(e.to_string()))?;
+        memory.shared = true;
+        Ok(memory)
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -203,9 +238,14 @@ impl Memory {
         self.table().live().cloned().collect()
     }
 
+    /// First address of device memory.
+    pub(crate) fn base(&self) -> Addr {
+        self.capacity.base
+    }
+
     /// First address of local memory.
     pub fn local_base(&self) -> Addr {
-        Addr(DEVICE_BASE + self.capacity.device.0 + self.capacity.managed.0)
+        Addr(self.capacity.base.0 + self.capacity.device.0 + self.capacity.managed.0)
     }
 
     /// Size of local memory.
@@ -215,7 +255,7 @@ impl Memory {
 
     /// The address that device address 0 would have on the host: adding a checked device address gives a host pointer.
     pub(crate) fn host_origin(&self) -> *mut u8 {
-        self.map.as_ptr().cast_mut().wrapping_sub(DEVICE_BASE as usize)
+        self.map.as_ptr().cast_mut().wrapping_sub(self.capacity.base.0 as usize)
     }
 
     /// Host pointer to `size` bytes, if they lie in one live allocation.
@@ -258,7 +298,7 @@ impl Memory {
     /// Reads a whole line, whatever lies there: what no allocation covers is zero or left over. Leaves `out` alone if the
     /// line is no device memory.
     pub fn read_line(&self, line: LineAddr, out: &mut [u8; LINE_BYTES as usize]) {
-        let offset = line.addr().0.wrapping_sub(DEVICE_BASE);
+        let offset = line.addr().0.wrapping_sub(self.capacity.base.0);
         let inside = offset.checked_add(LINE_BYTES).is_some_and(|end| end <= self.map.len() as u64);
         if inside {
             // SAFETY: the line lies in the reservation; `out` is a distinct Rust array.
@@ -288,11 +328,11 @@ impl Memory {
     /// zeros do not cost memory. Returns the offsets in the range that are zeros now.
     fn return_pages(&mut self, start: Addr, size: Bytes) -> Range<u64> {
         #[cfg(target_os = "linux")]
-        if size.0 >= WORTH_RETURNING {
+        if size.0 >= WORTH_RETURNING && !(self.shared && start >= self.capacity.managed_range().start) {
             let first = start.0.next_multiple_of(PAGE_BYTES);
             let end = (start.0 + size.0) / PAGE_BYTES * PAGE_BYTES;
-            let (offset, len) = ((first - DEVICE_BASE) as usize, (end - first) as usize);
-            // SAFETY: the pages are private and anonymous, and `&mut self` proves that nobody holds a reference.
+            let (offset, len) = ((first - self.capacity.base.0) as usize, (end - first) as usize);
+            // SAFETY: the pages are private and anonymous (shared ones were left out), and `&mut self` proves that nobody holds a reference.
             if unsafe { self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, offset, len) }.is_ok() {
                 return first - start.0..end - start.0;
             }
@@ -307,8 +347,44 @@ mod tests {
     use super::*;
 
     fn small() -> Memory {
-        let capacity = Capacity { device: Bytes(1 << 20), managed: Bytes(8 << 20), local: Bytes(1 << 20) };
-        Memory::new(capacity).unwrap()
+        Memory::new(small_capacity()).unwrap()
+    }
+
+    fn small_capacity() -> Capacity {
+        Capacity { device: Bytes(1 << 20), managed: Bytes(8 << 20), local: Bytes(1 << 20), ..Capacity::default() }
+    }
+
+    #[test]
+    fn nothing_lies_right_behind_an_allocation_that_is_guarded() {
+        let m = Memory::new(Capacity { guard: Bytes(4096), ..small_capacity() }).unwrap();
+        let a = m.alloc(Bytes(1024), false, "a").unwrap();
+        let b = m.alloc(Bytes(1024), false, "b").unwrap();
+        assert_eq!(b.start.0 - a.start.0, 1024 + 4096);
+        assert_eq!(
+            m.explain(a.start.offset(1024)).to_string(),
+            format!("; just past the end of `a` (1.0 KiB at {})", a.start)
+        );
+        m.free(a.start).unwrap();
+        assert_eq!(m.alloc(Bytes(1000), false, "c").unwrap().start, a.start);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn managed_memory_in_a_file_is_seen_by_who_else_has_the_file() {
+        use std::os::unix::fs::FileExt;
+        let flags = rustix::fs::MemfdFlags::CLOEXEC;
+        let file = std::fs::File::from(rustix::fs::memfd_create("managed", flags).unwrap());
+        let capacity = Capacity { base: Addr(0x2000_0000_0000), ..small_capacity() };
+        let mut m = Memory::with_managed_in(capacity, &file).unwrap();
+        let a = m.alloc(Bytes(3 << 20), true, "a").unwrap();
+        let offset = a.start.0 - capacity.managed_range().start.0;
+        m.write(a.start.offset(100), b"seen").unwrap();
+        let mut bytes = [0; 4];
+        file.read_exact_at(&mut bytes, offset + 100).unwrap();
+        assert_eq!(&bytes, b"seen");
+        m.fill(a.start, Bytes(3 << 20), 0).unwrap();
+        file.read_exact_at(&mut bytes, offset + 100).unwrap();
+        assert_eq!(bytes, [0; 4]);
     }
 
     #[test]

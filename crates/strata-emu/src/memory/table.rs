@@ -94,11 +94,18 @@ struct Arena {
     /// Freed ranges by start, neighbours merged.
     holes: BTreeMap<u64, u64>,
     align: u64,
+    /// Bytes that stay free behind every allocation.
+    guard: u64,
 }
 
 impl Arena {
+    /// What an allocation takes of the arena.
+    fn need(&self, size: u64) -> Option<u64> {
+        size.checked_add(self.guard)?.checked_next_multiple_of(self.align)
+    }
+
     fn take(&mut self, size: u64) -> Option<u64> {
-        let need = size.checked_next_multiple_of(self.align)?;
+        let need = self.need(size)?;
         let hole = self.holes.iter().find(|&(_, &len)| len >= need).map(|(&s, &len)| (s, len));
         if let Some((start, len)) = hole {
             self.holes.remove(&start);
@@ -118,7 +125,7 @@ impl Arena {
 
     fn give_back(&mut self, start: u64, size: u64) {
         let mut start = start;
-        let mut len = size.next_multiple_of(self.align);
+        let Some(mut len) = self.need(size) else { return };
         if let Some((&s, &l)) = self.holes.range(..start).next_back()
             && s + l == start
         {
@@ -154,8 +161,9 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(device: Range<u64>, managed: Range<u64>) -> Self {
-        let arena = |range: Range<u64>, align| Arena { next: range.start, range, holes: BTreeMap::new(), align };
+    pub(super) fn new(device: Range<u64>, managed: Range<u64>, guard: Bytes) -> Self {
+        let guard = guard.0;
+        let arena = |range: Range<u64>, align| Arena { next: range.start, range, holes: BTreeMap::new(), align, guard };
         Self {
             device: arena(device, DEVICE_ALIGN),
             managed: arena(managed, MANAGED_ALIGN),
@@ -242,7 +250,7 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        Table::new(0x10000..0x20000, 0x20_0000..0x80_0000)
+        Table::new(0x10000..0x20000, 0x20_0000..0x80_0000, Bytes(0))
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use super::memory::window;
 use crate::exec::{Exec, Flow, Inst, Slot};
 use crate::lanes::{Lane, read_lanes, write_lanes};
-use crate::memory::DEVICE_BASE;
 use strata_core::{LANES, LaneMask, Space};
 
 /// A register that is packed from parts, or taken apart.
@@ -132,11 +131,12 @@ pub(crate) unsafe fn local_address(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> F
 pub(crate) unsafe fn is_space(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     // SAFETY: decoding gave a 64-bit slot.
     let addresses = unsafe { read_lanes::<u64>(x, i.a) };
+    let base = x.launch.memory.base().0;
     let bits = addresses.iter().enumerate().fold(0, |bits, (l, &a)| {
         let holds = match i.imm {
             1 => window(a) == Space::Shared,
             2 => window(a) == Space::Local,
-            3 => window(a) == Space::Global && a >= DEVICE_BASE,
+            3 => window(a) == Space::Global && a >= base,
             _ => false,
         };
         bits | u32::from(holds) << l

@@ -58,7 +58,13 @@ pub(crate) struct Machine {
     pub(crate) options: LaunchConfig,
 }
 
-const CAPACITY: Capacity = Capacity { device: Bytes(256 << 20), managed: Bytes(16 << 20), local: Bytes(256 << 20) };
+const CAPACITY: Capacity = Capacity {
+    base: Addr(strata_emu::DEVICE_BASE),
+    device: Bytes(256 << 20),
+    managed: Bytes(16 << 20),
+    local: Bytes(256 << 20),
+    guard: Bytes(0),
+};
 
 impl Machine {
     /// Loads hand-written PTX.

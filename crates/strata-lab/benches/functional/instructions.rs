@@ -86,7 +86,8 @@ fn measure(set_up: &str, copy: &str, threads: u32, repeat: usize) -> Result<f64,
     let parsed = strata_ptx::parse("instruction.ptx", &text);
     let module = parsed.module.clone().ok_or_else(|| parsed.render(&text, false))?;
     // Small, so that tools which reserve little address space (callgrind) can run this, too.
-    let capacity = Capacity { device: Bytes(16 << 20), managed: Bytes(2 << 20), local: Bytes(1 << 20) };
+    let capacity =
+        Capacity { device: Bytes(16 << 20), managed: Bytes(2 << 20), local: Bytes(1 << 20), ..Capacity::default() };
     let mut memory = Memory::new(capacity).map_err(|e| e.to_string())?;
     let mut program = Program::load("instruction.ptx", &text, module, &mut memory).map_err(|e| e.to_string())?;
     let buffer = memory.alloc(Bytes(BYTES), false, "buffer").map_err(|e| e.to_string())?.start;

@@ -97,7 +97,7 @@ impl Replayed<'_> {
         let info = source.summary().info.clone();
         let threads = info.block.count() as u32;
         let needs = KernelNeeds { threads, registers: info.registers, shared: info.shared.0 };
-        self.monitor.launch_began();
+        self.monitor.launch_began(&info.kernel);
         let report = engine::run_timed(&mut self.machine, &mut source, &needs, |s| s.summary().counts.clone());
         self.monitor.launch_ended();
         if let Some(error) = source.take_error() {
@@ -129,7 +129,7 @@ fn heard(event: &Event) -> HostEvent {
             start: *start,
             size: *size,
             name: name.clone(),
-            flags: AllocFlags { managed: *managed, on_device: false },
+            flags: AllocFlags { managed: *managed, ..AllocFlags::default() },
         }),
         Event::Free { id } => HostEvent::Free(AllocationId(*id)),
         Event::CopyIn { start, size } => HostEvent::CopyIn { start: *start, size: *size },

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod compress;
+pub(crate) mod cuda;
 pub(crate) mod gpus;
 pub(crate) mod mechanisms;
 pub(crate) mod offload;

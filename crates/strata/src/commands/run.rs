@@ -8,11 +8,40 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use strata_lab::mechanisms::Combination;
-use strata_lab::{Monitor, RunRequest, What, table};
+use strata_lab::{LabError, Monitor, RunRequest, What, table};
 
 pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
-    let what = What::named(&args.what)?;
-    let request = RunRequest {
+    let (json, printed_json) = (args.json.clone(), args.prints_json());
+    let what = match &args.what {
+        Some(name) => What::named(name)?,
+        None => return Ok(super::cuda::run(args)),
+    };
+    let name = what.name();
+    let request = request(args, what)?;
+    let bar = ProgressBar::new_spinner();
+    let monitor = Arc::new(monitor(bar.clone(), printed_json));
+    progress::show(&bar, &name, &monitor);
+    let result = strata_lab::run(&request, &monitor);
+    bar.finish_and_clear();
+    let result = result?;
+    for warning in &result.warnings {
+        output::message(&format!("warning: {warning}\n"));
+    }
+    match json {
+        Some(_) if printed_json => output::json(&result.to_json())?,
+        Some(path) => strata_lab::write_json(&path, &result.to_json())?,
+        None => output::text(&table::run_result(&result))?,
+    }
+    if let Some(error) = &result.error {
+        output::message(&format!("error: {error}\n"));
+    }
+    output::message(&format!("saved in {}\n", result.host.directory.display()));
+    Ok(if result.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What the lab is asked to do.
+pub(super) fn request(args: Run, what: What) -> Result<RunRequest, LabError> {
+    Ok(RunRequest {
         what,
         size: args.size,
         input: args.input,
@@ -22,30 +51,13 @@ pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
         check_data: args.check_data,
         explain: args.explain,
         max_instructions: args.max_instructions,
+        kernels: args.kernels,
+        fast_forward: args.fast_forward,
         gpu: args.gpu,
         with: Combination::parse(&args.with)?,
         set: args.set,
         out: args.out,
-    };
-    let bar = ProgressBar::new_spinner();
-    let monitor = Arc::new(monitor(bar.clone(), args.json));
-    progress::show(&bar, &args.what, &monitor);
-    let result = strata_lab::run(&request, &monitor);
-    bar.finish_and_clear();
-    let result = result?;
-    for warning in &result.warnings {
-        output::message(&format!("warning: {warning}\n"));
-    }
-    if args.json {
-        output::json(&result.to_json())?;
-    } else {
-        output::text(&table::run_result(&result))?;
-    }
-    if let Some(error) = &result.error {
-        output::message(&format!("error: {error}\n"));
-    }
-    output::message(&format!("saved in {}\n", result.host.directory.display()));
-    Ok(if result.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    })
 }
 
 /// What the device program prints is its output, unless standard output belongs to the JSON object.
