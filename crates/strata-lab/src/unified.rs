@@ -160,6 +160,7 @@ fn course(uvm: &Uvm) -> Value {
         "page_misses": of(|m| m.counts.misses),
         "far_faults": of(|m| m.counts.faults),
         "migrated_pages": of(|m| m.counts.migrated),
+        "prefetches": of(|m| m.counts.prefetches),
         "prefetched_pages": of(|m| m.counts.prefetched),
         "prefetched_used": of(|m| m.counts.prefetched_used),
         "used_pages": of(|m| m.counts.used),

@@ -29,6 +29,7 @@ counts! {
     pending: "pending", Requests, "walks that wait for a page which is on its way already";
     remote: "remote", Requests, "walks answered by an access to host memory";
     migrated: "migrated_pages", Pages, "pages that came to the device";
+    prefetches: "prefetches", Pages, "pages put into the queue to the device without a fault of their own";
     prefetched: "prefetched_pages", Pages, "of those, the ones that came without a fault of their own";
     prefetched_used: "prefetched_used", Pages, "of those, the ones accessed before they left";
     used: "used_pages", Pages, "pages accessed since they came or were queued, each once per stay";

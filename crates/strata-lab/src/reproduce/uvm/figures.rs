@@ -89,7 +89,8 @@ pub(super) fn table_10(timings: &[Timing], paper: &PaperNumbers) -> Figure {
 
 /// Table 11 without and with the latency of faults.
 pub(super) fn table_11(timings: &[Timing], paper: &PaperNumbers) -> Vec<Figure> {
-    let note = "Accuracy: prefetched pages that were accessed before they left, of all prefetched. Coverage: accessed pages that \
+    let note = "Accuracy: prefetched pages that were accessed before they left, of all prefetched or queued to be (at a cut some are on \
+                their way). Coverage: accessed pages that \
                 a prefetcher brought or had queued, a fault's own 64 KB included, of all accessed (strict: without those that \
                 faulted). Unity: the cube root of accuracy, coverage and hit rate. Means are arithmetic here; the rows beside \
                 the paper have its own kinds.";

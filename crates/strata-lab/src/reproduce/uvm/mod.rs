@@ -24,24 +24,26 @@ pub(super) fn reproduce(
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
-    let schemes = match effort {
-        Effort::Quick => Scheme::QUICK.into(),
-        Effort::Standard => Scheme::standard(),
-        Effort::Full => Scheme::all(),
-    };
-    study(&PROGRAMS, "paper-uvm", &schemes, directory, begins)
+    study(&PROGRAMS, "paper-uvm", effort, directory, begins)
 }
 
 fn study(
     programs: &[Program],
     size: &str,
-    schemes: &[Scheme],
+    effort: Effort,
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
     let paper = PaperNumbers::of(Paper::Uvm);
     let accuracy = |program: &Program| paper.get(&format!("table11.{}.0.0", program.paper));
-    let timings = timing::study(programs, size, schemes, accuracy, &Runs::below(directory)?, begins)?;
+    let timings = timing::study(
+        programs,
+        size,
+        |program| Scheme::of(program, effort),
+        accuracy,
+        &Runs::below(directory)?,
+        begins,
+    )?;
     let wrong = failures(&timings);
     if !wrong.is_empty() {
         return Err(LabError::Request(format!("programs failed:\n{}", wrong.join("\n"))));
@@ -51,7 +53,7 @@ fn study(
     all.extend(figures::figure_11(&timings));
     all.push(figures::drivers_rule(&timings));
     for percent in PERCENTS {
-        if schemes.contains(&Scheme::Oversubscribed(percent, "lru")) {
+        if timings.iter().any(|t| t.point(Scheme::Oversubscribed(percent, "lru")).is_some()) {
             all.extend(figures::oversubscription(&timings, percent));
         }
     }
@@ -135,8 +137,7 @@ mod tests {
     fn every_figure_is_made() {
         let programs = [PROGRAMS[0], PROGRAMS[3], PROGRAMS[8]];
         let directory = tempfile::tempdir().expect("a folder");
-        let schemes = Scheme::standard();
-        let (page, rows) = study(&programs, "tiny", &schemes, directory.path(), &mut |_| ()).expect("it runs");
+        let (page, rows) = study(&programs, "tiny", Effort::Standard, directory.path(), &mut |_| ()).expect("it runs");
         for id in ["table-10", "table-11", "table-11-charged", "figure-11", "drivers-rule", "oversubscription-125-time"]
         {
             assert!(page.figures.iter().any(|figure| figure.id == id), "{id}");

@@ -1,5 +1,7 @@
 //! The programs of Tables 10 and 11, where the paper cut them, and the machines that are set side by side.
 
+use crate::reproduce::Effort;
+
 /// Where a run of the paper stopped (its instruction counts are another compiler's, so a share of the run is meant).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Cut {
@@ -19,10 +21,12 @@ pub(super) struct Program {
     /// As the paper's tables have it.
     pub(super) paper: &'static str,
     pub(super) cut: Cut,
+    /// It runs for minutes where others take seconds: a quick study has its baseline alone.
+    pub(super) is_long: bool,
 }
 
 const fn program(name: &'static str, paper: &'static str, cut: Cut) -> Program {
-    Program { name, paper, cut }
+    Program { name, paper, cut, is_long: false }
 }
 
 /// All of them, in the paper's order.
@@ -32,7 +36,7 @@ pub(super) const PROGRAMS: [Program; 11] = [
     program("backprop", "Backprop", Cut::Share(0.393)),
     program("bicg", "BICG", Cut::Whole),
     program("hotspot", "Hotspot", Cut::Share(0.067)),
-    program("mvt", "MVT", Cut::ByAccuracy),
+    Program { is_long: true, ..program("mvt", "MVT", Cut::ByAccuracy) },
     program("nw", "NW", Cut::Whole),
     program("pathfinder", "Pathfinder", Cut::Whole),
     program("srad", "Srad-v2", Cut::ByAccuracy),
@@ -63,17 +67,27 @@ pub(super) enum Scheme {
 }
 
 impl Scheme {
-    /// What every effort runs.
-    pub(super) const QUICK: [Self; 3] = [Self::Baseline, Self::Charged, Self::DriversRule];
+    /// What a quick study runs.
+    const QUICK: [Self; 3] = [Self::Baseline, Self::Charged, Self::DriversRule];
+
+    /// What a study runs of a program.
+    pub(super) fn of(program: &Program, effort: Effort) -> Vec<Self> {
+        match effort {
+            Effort::Quick if program.is_long => vec![Self::Baseline],
+            Effort::Quick => Self::QUICK.into(),
+            Effort::Standard => Self::standard(),
+            Effort::Full => Self::all(),
+        }
+    }
 
     /// Those, and memory for 80 % of all.
-    pub(super) fn standard() -> Vec<Self> {
+    fn standard() -> Vec<Self> {
         let few = |scheme: &Self| !matches!(scheme, Self::Oversubscribed(percent, _) | Self::Adaptive(percent) if *percent != 125);
         Self::all().into_iter().filter(few).collect()
     }
 
     /// All of them.
-    pub(super) fn all() -> Vec<Self> {
+    fn all() -> Vec<Self> {
         let mut all: Vec<Self> = Self::QUICK.into();
         all.push(Self::Driver);
         for percent in PERCENTS {
@@ -126,7 +140,7 @@ mod tests {
 
     #[test]
     fn every_policy_is_run_at_every_percentage() {
-        assert_eq!(Scheme::all().len(), 4 + PERCENTS.len() * (EVICTIONS.len() + 1));
+        assert_eq!(Scheme::of(&PROGRAMS[0], Effort::Full).len(), 4 + PERCENTS.len() * (EVICTIONS.len() + 1));
         assert_eq!(Scheme::Oversubscribed(125, "lfu").set(), ["uvm.oversubscription=1.25", "uvm.eviction=lfu"]);
     }
 }

@@ -21,7 +21,8 @@ pub(super) struct Moment {
     pub(super) migrated: f64,
     hits: f64,
     misses: f64,
-    prefetched: f64,
+    /// Put into the queue to the device: a run that is cut has some on their way.
+    prefetches: f64,
     prefetched_used: f64,
     used: f64,
     used_foreseen: f64,
@@ -35,7 +36,7 @@ impl Moment {
     }
 
     pub(super) fn accuracy(&self) -> f64 {
-        share(self.prefetched_used, self.prefetched)
+        share(self.prefetched_used, self.prefetches)
     }
 
     pub(super) fn coverage(&self) -> f64 {
@@ -92,7 +93,7 @@ impl Point {
             Cut::Share(share) => share,
             Cut::ByAccuracy => {
                 let off = |m: &&Moment| (m.accuracy() - accuracy.unwrap_or(1.0)).abs();
-                let begun = self.course.iter().filter(|moment| moment.prefetched > 0.0);
+                let begun = self.course.iter().filter(|moment| moment.prefetches > 0.0);
                 let nearest = begun.min_by(|a, b| off(a).total_cmp(&off(b)));
                 nearest.map_or(1.0, |moment| share(moment.instructions, self.instructions))
             }
@@ -110,7 +111,7 @@ impl Point {
             migrated: count("migrated_pages"),
             hits: count("page_hits"),
             misses: count("page_misses"),
-            prefetched: count("prefetched_pages"),
+            prefetches: count("prefetches"),
             prefetched_used: count("prefetched_used"),
             used: count("used_pages"),
             used_foreseen: count("used_foreseen"),
@@ -142,7 +143,7 @@ fn moments(course: &Value) -> Vec<Moment> {
     let list = |name: &str| numbers(&course[name]);
     let (cycle, faults, migrated) = (list("cycle"), list("far_faults"), list("migrated_pages"));
     let (hits, misses) = (list("page_hits"), list("page_misses"));
-    let (prefetched, prefetched_used) = (list("prefetched_pages"), list("prefetched_used"));
+    let (prefetches, prefetched_used) = (list("prefetches"), list("prefetched_used"));
     let (used, used_foreseen, used_by_prefetch) = (list("used_pages"), list("used_foreseen"), list("used_by_prefetch"));
     let bytes_in = list("bytes_in");
     let at = |list: &[f64], k: usize| list.get(k).copied().unwrap_or(0.0);
@@ -153,7 +154,7 @@ fn moments(course: &Value) -> Vec<Moment> {
         migrated: at(&migrated, k),
         hits: at(&hits, k),
         misses: at(&misses, k),
-        prefetched: at(&prefetched, k),
+        prefetches: at(&prefetches, k),
         prefetched_used: at(&prefetched_used, k),
         used: at(&used, k),
         used_foreseen: at(&used_foreseen, k),
@@ -188,13 +189,13 @@ impl Timing {
 pub(super) fn study(
     programs: &[Program],
     size: &str,
-    schemes: &[Scheme],
+    schemes: impl Fn(&Program) -> Vec<Scheme>,
     accuracy: impl Fn(&Program) -> Option<f64>,
     runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Timing>, LabError> {
     let jobs: Vec<(&Program, Scheme)> =
-        programs.iter().flat_map(|program| schemes.iter().map(move |scheme| (program, *scheme))).collect();
+        programs.iter().flat_map(|program| schemes(program).into_iter().map(move |scheme| (program, scheme))).collect();
     let name = |(program, scheme): &(&Program, Scheme)| format!("{}, {}", program.name, scheme.name());
     let points = parallel::map(&jobs, parallel::threads(), name, begins, |(program, scheme)| {
         let result = runs.measure(RunRequest {
@@ -210,14 +211,15 @@ pub(super) fn study(
         })
     });
     let points: Vec<Result<Point, String>> = points.into_iter().collect::<Result<_, LabError>>()?;
-    let timing = |(&program, points): (&Program, &[Result<Point, String>])| {
-        let points: Vec<_> = schemes.iter().copied().zip(points.iter().cloned()).collect();
-        let mut timing = Timing { program, cut: 1.0, points };
+    let timing = |program: &Program| {
+        let own = jobs.iter().zip(&points).filter(|((of, _), _)| *of == program);
+        let points = own.map(|((_, scheme), point)| (*scheme, point.clone())).collect();
+        let mut timing = Timing { program: *program, cut: 1.0, points };
         let baseline = timing.point(Scheme::Baseline);
-        timing.cut = baseline.map_or(1.0, |point| point.cut(program.cut, accuracy(&program)));
+        timing.cut = baseline.map_or(1.0, |point| point.cut(program.cut, accuracy(program)));
         timing
     };
-    Ok(programs.iter().zip(points.chunks(schemes.len().max(1))).map(timing).collect())
+    Ok(programs.iter().map(timing).collect())
 }
 
 #[cfg(test)]
@@ -227,7 +229,7 @@ mod tests {
     #[test]
     fn a_run_is_cut_where_the_paper_cut_it() {
         let moment =
-            |instructions, used| Moment { instructions, prefetched: 100.0, prefetched_used: used, ..Moment::default() };
+            |instructions, used| Moment { instructions, prefetches: 100.0, prefetched_used: used, ..Moment::default() };
         let course = vec![moment(0.0, 0.0), moment(100.0, 40.0), moment(500.0, 80.0), moment(1000.0, 90.0)];
         let point = Point { instructions: 1000.0, course, ..Point::default() };
         assert_eq!(point.after(0.3).instructions, 100.0);
