@@ -256,7 +256,7 @@ impl Paging for Uvm {
         }
         if self.course.is_due(access.instructions) {
             let cycle = self.clock.passed(now).0;
-            self.course.add(Moment { instructions: access.instructions, cycle, counts: self.counts });
+            self.course.add(&Moment { instructions: access.instructions, cycle, counts: self.counts });
         }
         let weight = if self.config.walks_by_sector { u64::from(access.sectors) } else { 1 };
         let here = self.space.is_valid(page);

@@ -92,13 +92,13 @@ impl Course {
         instructions >= self.next
     }
 
-    pub(crate) fn add(&mut self, moment: Moment) {
+    pub(crate) fn add(&mut self, moment: &Moment) {
         if self.moments.len() == BINS {
             self.bin *= 2;
             self.moments = self.moments.iter().copied().step_by(2).collect();
         }
         self.next = moment.instructions + self.bin;
-        self.moments.push(moment);
+        self.moments.push(*moment);
     }
 
     /// All moments, in order.
@@ -130,7 +130,7 @@ mod tests {
         for instructions in (0..100_000_000).step_by(1000) {
             if course.is_due(instructions) {
                 let counts = Counts { hits: instructions / 10, ..Counts::default() };
-                course.add(Moment { instructions, cycle: instructions, counts });
+                course.add(&Moment { instructions, cycle: instructions, counts });
             }
         }
         let moments = course.moments();

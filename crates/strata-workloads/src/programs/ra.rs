@@ -52,7 +52,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     gpu.synchronize();
 
     for (thread, &key) in (0u32..).zip(&keys).filter(|(_, key)| **key % 100 == 0) {
-        expected[slot(thread, mask)] = table[(key / 100 & mask) as usize] ^ key;
+        expected[slot(thread, mask)] = table[((key / 100) & mask) as usize] ^ key;
     }
     Ok(exact("slots", &gpu.read(found_array)?, &expected))
 }
