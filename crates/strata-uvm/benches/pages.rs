@@ -2,7 +2,7 @@
 //!
 //! Warps on a GTX 1080 Ti load a line of every page of a working set and store one to it, from end to end and again, with
 //! device memory for two thirds of it. Pages that came or left are events; almost nothing else happens. For every eviction
-//! policy and working sets of 64 MiB and 1 GiB: CPU time per million events, and how it grows.
+//! policy and working sets of 64 MiB and 1 GiB: seconds per million events, and how it grows.
 //!
 //! ```text
 //! cargo bench -p strata-uvm --bench pages
