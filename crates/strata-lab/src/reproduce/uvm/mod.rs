@@ -78,8 +78,11 @@ fn failures(timings: &[Timing]) -> Vec<String> {
     wrong.collect()
 }
 
-/// What Table 11 has of each program: its name, its place in the row, and which mean the paper takes.
-const METRICS: [(&str, usize, fn(&Moment) -> f64); 4] = [
+/// A column of Table 11: its name, its place in the paper's row, and ours.
+type Metric = (&'static str, usize, fn(&Moment) -> f64);
+
+/// What Table 11 has of each program.
+const METRICS: [Metric; 4] = [
     ("accuracy", 0, Moment::accuracy),
     ("coverage", 1, Moment::coverage),
     ("hit_rate", 2, Moment::hit_rate),
