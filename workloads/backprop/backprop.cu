@@ -34,8 +34,9 @@ extern "C" __global__ void layerforward(const float *inputs, float *weights, flo
     }
 
     weights[weight] = products[lane][unit];
-    if (lane == 0)
-        partial_sums[blockIdx.y * HIDDEN + unit] = products[0][unit];
+    // Every warp writes the two sums of its own rows, as in the published program: eight accesses of a block, not one.
+    if (unit == 0)
+        partial_sums[blockIdx.y * HIDDEN + lane] = products[0][lane];
 }
 
 // Gradient descent with momentum: `changes` holds the previous change of every weight.

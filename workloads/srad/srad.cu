@@ -9,20 +9,31 @@ extern "C" __global__ void srad_cuda_1(float *to_east, float *to_west, float *to
                                        const float *image, float *coefficient, int rows, int cols, float speckle)
 {
     __shared__ float tile[TILE][TILE];
+    __shared__ float above[TILE][TILE], below[TILE][TILE], left[TILE][TILE], right[TILE][TILE];
 
     const int tx = threadIdx.x, ty = threadIdx.y;
     const int col = blockIdx.x * TILE + tx;
     const int row = blockIdx.y * TILE + ty;
     const int pixel = row * cols + col;
 
-    const float here = image[pixel];
-    tile[ty][tx] = here;
+    // Every thread brings the pixels around the tile in its own row and column, then its own: the accesses of the published
+    // program, one behind the other because each ends in shared memory.
+    const int top = blockIdx.y * TILE, bottom = top + TILE - 1;
+    const int first = blockIdx.x * TILE, last = first + TILE - 1;
+    below[ty][tx] = image[(bottom < rows - 1 ? bottom + 1 : bottom) * cols + col];
+    above[ty][tx] = image[(top > 0 ? top - 1 : top) * cols + col];
+    __syncthreads();
+    left[ty][tx] = image[row * cols + (first > 0 ? first - 1 : first)];
+    right[ty][tx] = image[row * cols + (last < cols - 1 ? last + 1 : last)];
+    __syncthreads();
+    tile[ty][tx] = image[pixel];
     __syncthreads();
 
-    const float north = ty > 0 ? tile[ty - 1][tx] : image[row > 0 ? pixel - cols : pixel];
-    const float south = ty < TILE - 1 ? tile[ty + 1][tx] : image[row < rows - 1 ? pixel + cols : pixel];
-    const float west = tx > 0 ? tile[ty][tx - 1] : image[col > 0 ? pixel - 1 : pixel];
-    const float east = tx < TILE - 1 ? tile[ty][tx + 1] : image[col < cols - 1 ? pixel + 1 : pixel];
+    const float here = tile[ty][tx];
+    const float north = ty > 0 ? tile[ty - 1][tx] : above[ty][tx];
+    const float south = ty < TILE - 1 ? tile[ty + 1][tx] : below[ty][tx];
+    const float west = tx > 0 ? tile[ty][tx - 1] : left[ty][tx];
+    const float east = tx < TILE - 1 ? tile[ty][tx + 1] : right[ty][tx];
 
     const float dn = north - here, ds = south - here, dw = west - here, de = east - here;
     const float gradient = (dn * dn + ds * ds + dw * dw + de * de) / (here * here);

@@ -52,6 +52,7 @@ mod monitor;
 mod npy;
 pub mod observe;
 pub mod offload;
+mod page_heat;
 mod parallel;
 pub mod profile;
 pub mod ptx_check;

@@ -2,16 +2,19 @@
 
 use crate::error::LabError;
 use crate::gmmu_file;
+use crate::page_heat;
 use crate::run::save_json;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::ops::Range;
 use std::path::Path;
 use strata_core::Addr;
 use strata_core::settings::Settings;
 use strata_sim::Machine;
 use strata_sim::config::GpuConfig;
+use strata_uvm::series::{Moment, Passed, Series};
 use strata_uvm::settings::Delay;
-use strata_uvm::{Config, Handle, Uvm, stats};
+use strata_uvm::stats::Rates;
+use strata_uvm::{Config, Handle, Uvm};
 
 /// Unified memory of one run.
 #[derive(Clone)]
@@ -20,6 +23,7 @@ pub(crate) struct Unified {
     handle: Handle,
     /// The addresses that it has charge of.
     managed: Range<Addr>,
+    core_khz: u64,
 }
 
 impl Unified {
@@ -34,7 +38,8 @@ impl Unified {
         let machine =
             strata_uvm::Machine { core_khz: gpu.clock.core.khz(), sms_per_tpc: gpu.sm.per_port, memory: gpu.dram.size };
         let uvm = Uvm::new(config.clone(), machine, managed.clone(), None);
-        Ok(Self { config, handle: Handle::new(uvm.map_err(LabError::Request)?), managed })
+        let core_khz = gpu.clock.core.khz();
+        Ok(Self { config, handle: Handle::new(uvm.map_err(LabError::Request)?), managed, core_khz })
     }
 
     /// Pages of the machine are those of unified memory.
@@ -64,10 +69,12 @@ impl Unified {
         ))
     }
 
-    /// Saves what was seen beside the result: `uvm.json`, and `gmmu.parquet` if requests were kept.
+    /// Saves what was seen beside the result: `uvm.json`, a picture of every allocation's heat, and `gmmu.parquet` if
+    /// requests were kept.
     pub(crate) fn save(&self, folder: &Path) -> Result<(), LabError> {
         self.handle.look(|uvm| {
-            save_json(folder, "uvm.json", &seen(uvm))?;
+            save_json(folder, "uvm.json", &seen(uvm, self.core_khz))?;
+            page_heat::save(uvm, folder)?;
             if !self.config.trace {
                 return Ok(());
             }
@@ -77,28 +84,96 @@ impl Unified {
     }
 }
 
-/// PCI Express in the course of time, and the heat of every allocation.
-fn seen(uvm: &Uvm) -> Value {
-    let (series, counts) = (uvm.series(), uvm.counted());
-    let bytes = |direction: usize| series.bytes.iter().map(|bin| bin[direction]).collect::<Vec<_>>();
+/// What each number means, beside the numbers.
+const MEANINGS: [(&str, &str); 9] = [
+    (
+        "page_hit_rate",
+        "walks that found their page on the device, of all walks; accesses that a TLB translates make none",
+    ),
+    (
+        "accuracy",
+        "pages that came without a fault of their own and were accessed before they left, of all that came so",
+    ),
+    (
+        "coverage",
+        "accessed pages that a prefetcher brought or had queued, a fault's own 64 KB included, of all accessed pages",
+    ),
+    ("coverage_strict", "accessed pages that came without a fault of their own, of all accessed pages"),
+    ("unity", "cube root of accuracy, coverage and page hit rate"),
+    (
+        "stall_cycles",
+        "core cycles between a far fault and the arrival of its page, over all faults: for the fault to be served, for room \
+         on the device, for transfers before its own, for its own",
+    ),
+    ("pcie", "by bins of core cycles and direction: bytes, share of the bin in which something passed (busy), GB/s"),
+    ("course", "counts until so many thread instructions had issued, at the GMMU request after that"),
+    ("allocations", "walks to each page, in the order of addresses: the heat map"),
+];
+
+/// PCI Express in the course of time, counts in that of instructions, and the heat of every allocation.
+fn seen(uvm: &Uvm, core_khz: u64) -> Value {
+    let counts = uvm.counted();
     let heat: Vec<_> = uvm
         .space()
         .allocations()
         .iter()
         .map(|a| json!({ "name": a.name, "bytes": a.size.0, "pages": a.pages.len(), "walks": uvm.heat(a) }))
         .collect();
-    let share = |of: u64, by: u64| if by == 0 { 0.0 } else { of as f64 / by as f64 };
-    let hit_rate = share(counts.hits, counts.hits + counts.misses);
-    let accuracy = share(counts.prefetched_used, counts.prefetched);
-    let coverage = share(counts.used_foreseen, counts.used);
+    let rates = Rates::of(counts);
     json!({
-        "page_hit_rate": hit_rate,
-        "accuracy": accuracy,
-        "coverage": coverage,
-        "coverage_strict": share(counts.used_prefetched, counts.used),
-        "unity": stats::unity(accuracy, coverage, hit_rate),
-        "pcie": { "cycles_per_bin": series.bin, "bytes_in": bytes(0), "bytes_out": bytes(1) },
+        "definitions": MEANINGS.iter().map(|(name, what)| ((*name).to_owned(), json!(what))).collect::<Map<_, _>>(),
+        "page_hit_rate": rates.hit_rate,
+        "accuracy": rates.accuracy,
+        "coverage": rates.coverage,
+        "coverage_strict": rates.coverage_strict,
+        "unity": rates.unity(),
+        "stall_cycles": {
+            "service": counts.stall_service,
+            "room": counts.stall_room,
+            "queue": counts.stall_queue,
+            "transfer": counts.stall_transfer,
+        },
+        "pcie": pcie(uvm.series(), core_khz),
+        "course": course(uvm),
         "page_bytes": uvm.space().geometry.page_bytes,
         "allocations": heat,
+    })
+}
+
+fn pcie(series: &Series, core_khz: u64) -> Value {
+    let of = |direction: usize, value: &dyn Fn(&Passed) -> Value| {
+        series.passed.iter().map(|bin| value(&bin[direction])).collect::<Vec<_>>()
+    };
+    let seconds = series.bin as f64 / (core_khz as f64 * 1e3);
+    let bytes = |d: usize| of(d, &|passed| json!(passed.bytes));
+    let busy = |d: usize| of(d, &|passed| json!(passed.busy as f64 / series.bin as f64));
+    let speed = |d: usize| of(d, &|passed| json!(passed.bytes as f64 / seconds / 1e9));
+    json!({
+        "cycles_per_bin": series.bin,
+        "bytes_in": bytes(0),
+        "bytes_out": bytes(1),
+        "busy_in": busy(0),
+        "busy_out": busy(1),
+        "gb_per_second_in": speed(0),
+        "gb_per_second_out": speed(1),
+    })
+}
+
+fn course(uvm: &Uvm) -> Value {
+    let of = |value: fn(&Moment) -> u64| uvm.course().moments().iter().map(value).collect::<Vec<_>>();
+    json!({
+        "instructions": of(|m| m.instructions),
+        "cycle": of(|m| m.cycle),
+        "page_hits": of(|m| m.counts.hits),
+        "page_misses": of(|m| m.counts.misses),
+        "far_faults": of(|m| m.counts.faults),
+        "migrated_pages": of(|m| m.counts.migrated),
+        "prefetches": of(|m| m.counts.prefetches),
+        "prefetched_pages": of(|m| m.counts.prefetched),
+        "prefetched_used": of(|m| m.counts.prefetched_used),
+        "used_pages": of(|m| m.counts.used),
+        "used_foreseen": of(|m| m.counts.used_foreseen),
+        "used_by_prefetch": of(|m| m.counts.used_prefetched),
+        "bytes_in": of(|m| m.counts.in_bytes),
     })
 }

@@ -148,7 +148,21 @@ fn unified(program: &str, set: &[&str], check_data: bool, out: &Path) -> Result<
 #[test]
 fn programs_run_on_unified_memory() {
     let out = tempfile::tempdir().expect("a folder");
-    for program in ["addvectors", "atax", "backprop", "bicg", "bfs", "hotspot", "mvt", "nw", "pathfinder", "srad"] {
+    for program in [
+        "addvectors",
+        "atax",
+        "backprop",
+        "bicg",
+        "bfs",
+        "hotspot",
+        "mvt",
+        "nw",
+        "pathfinder",
+        "srad",
+        "fdtd2d",
+        "ra",
+        "stencil3d",
+    ] {
         for set in [&["uvm.device_memory=2MB"][..], &["uvm.model=driver", "uvm.oversubscription=1.5"]] {
             let result = unified(program, set, true, out.path()).expect("a good request");
             assert_eq!((result.passed, &result.error), (Some(true), &None), "{program} {set:?}");
@@ -169,6 +183,35 @@ fn unified_memory_is_saved_for_learning_and_plotting() {
     let counted = result.stats().number("gpu.uvm.pcie.in_bytes").expect("counted");
     assert_eq!(bytes as f64, counted);
     assert_eq!(seen["allocations"].as_array().map(Vec::len), Some(5));
+    for name in ["page_hit_rate", "accuracy", "coverage", "unity", "stall_cycles", "pcie", "course", "allocations"] {
+        assert!(seen["definitions"][name].is_string() && !seen[name].is_null(), "{name}");
+    }
+    let busy = seen["pcie"]["busy_in"].as_array().expect("a list");
+    assert!(busy.iter().all(|share| share.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share))));
+    let hits = seen["course"]["page_hits"].as_array().expect("a list");
+    assert!(!hits.is_empty() && hits.iter().map(serde_json::Value::as_u64).is_sorted(), "{hits:?}");
+    assert_eq!(&read("heat-0-A.png")[1..4], b"PNG");
+}
+
+/// Golden runs of UVMSmart: far faults and migrated pages of its published logs.
+#[test]
+fn backprop_faults_and_migrates_as_in_the_published_logs() {
+    let out = tempfile::tempdir().expect("a folder");
+    for (prefetcher, faults, within, pages) in [("none", 6785.0, 67.0, 6785.0), ("tree", 100.0, 10.0, 6800.0)] {
+        let set = [format!("uvm.prefetcher={prefetcher}")];
+        let request = RunRequest {
+            size: Some("paper-uvm".into()),
+            gpu: Some("gtx1080ti".into()),
+            with: Combination::parse("uvm").expect("known"),
+            set: set.into(),
+            out: Some(out.path().to_owned()),
+            ..RunRequest::new(What::Workload("backprop".into()))
+        };
+        let result = run(&request, &Arc::new(Monitor::default())).expect("a good request");
+        let count = |name: &str| result.stats().number(&format!("gpu.uvm.{name}")).expect("counted");
+        assert!((count("far_faults") - faults).abs() <= within, "{prefetcher}: {} far faults", count("far_faults"));
+        assert!((count("migrated_pages") - pages).abs() <= 0.01 * pages, "{prefetcher}: {}", count("migrated_pages"));
+    }
 }
 
 #[test]

@@ -114,6 +114,7 @@ impl Uvm {
             } else {
                 flags.set(Flags::PREFETCHED);
                 flags.set(Flags::COVERED);
+                self.counts.prefetches += 1;
             }
             let whole = run.get_or_insert(page.0..page.0);
             whole.end = page.0 + 1;

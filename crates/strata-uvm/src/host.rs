@@ -141,6 +141,7 @@ impl Uvm {
                 let flags = self.space.flags_mut(page);
                 flags.set(Flags::PREFETCHED);
                 flags.set(Flags::COVERED);
+                self.counts.prefetches += 1;
             }
             self.channels.push(Incoming::Pages { pages: run, faults: 0, since, blocked: None });
         }

@@ -33,6 +33,7 @@ mod place;
 pub mod prefetch;
 pub mod random;
 pub mod record;
+pub mod series;
 mod service;
 pub mod settings;
 mod space;

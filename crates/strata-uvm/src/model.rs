@@ -7,10 +7,11 @@ use crate::place::{Adaptive, Decision, Place, Thrashing};
 use crate::prefetch::{self, Predictor, Prefetcher};
 use crate::random::Random;
 use crate::record::{GmmuRequest, Recorder};
+use crate::series::{Course, Moment, Series};
 use crate::service::Service;
 use crate::settings::{Config, Model};
 use crate::space::{Flags, Space};
-use crate::stats::{Counts, Series};
+use crate::stats::Counts;
 use crate::transfer::Channels;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -86,6 +87,7 @@ pub struct Uvm {
     pub(crate) oversubscribed: bool,
     pub(crate) counts: Counts,
     pub(crate) series: Series,
+    course: Course,
     records: bool,
 }
 
@@ -124,6 +126,7 @@ impl Uvm {
             oversubscribed: false,
             counts: Counts::default(),
             series: Series::new(),
+            course: Course::new(),
             records: config.trace || config.prefetcher == "learned",
             config,
         })
@@ -142,6 +145,11 @@ impl Uvm {
     /// What passed over PCI Express.
     pub fn series(&self) -> &Series {
         &self.series
+    }
+
+    /// The counts in the course of the instructions.
+    pub fn course(&self) -> &Course {
+        &self.course
     }
 
     /// Requests to the GMMU, if the settings keep them.
@@ -245,6 +253,10 @@ impl Paging for Uvm {
         let page = self.space.geometry.page(page);
         if !self.space.is_managed(page) {
             return Walk::Here;
+        }
+        if self.course.is_due(access.instructions) {
+            let cycle = self.clock.passed(now).0;
+            self.course.add(&Moment { instructions: access.instructions, cycle, counts: self.counts });
         }
         let weight = if self.config.walks_by_sector { u64::from(access.sectors) } else { 1 };
         let here = self.space.is_valid(page);

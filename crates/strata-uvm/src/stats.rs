@@ -29,6 +29,7 @@ counts! {
     pending: "pending", Requests, "walks that wait for a page which is on its way already";
     remote: "remote", Requests, "walks answered by an access to host memory";
     migrated: "migrated_pages", Pages, "pages that came to the device";
+    prefetches: "prefetches", Pages, "pages put into the queue to the device without a fault of their own";
     prefetched: "prefetched_pages", Pages, "of those, the ones that came without a fault of their own";
     prefetched_used: "prefetched_used", Pages, "of those, the ones accessed before they left";
     used: "used_pages", Pages, "pages accessed since they came or were queued, each once per stay";
@@ -108,6 +109,37 @@ pub fn add_rates(prefix: &str, stats: &mut Stats) {
     }
 }
 
+/// What the paper reports, from counts.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Rates {
+    /// Walks that found their page on the device.
+    pub hit_rate: f64,
+    /// Prefetched pages that were accessed before they left.
+    pub accuracy: f64,
+    /// Accessed pages that a prefetcher brought or had queued, the block of a fault included.
+    pub coverage: f64,
+    /// Accessed pages that came without a fault of their own.
+    pub coverage_strict: f64,
+}
+
+impl Rates {
+    /// Those of counts.
+    pub fn of(counts: &Counts) -> Self {
+        let share = |of: u64, by: u64| if by == 0 { 0.0 } else { of as f64 / by as f64 };
+        Self {
+            hit_rate: share(counts.hits, counts.hits + counts.misses),
+            accuracy: share(counts.prefetched_used, counts.prefetched),
+            coverage: share(counts.used_foreseen, counts.used),
+            coverage_strict: share(counts.used_prefetched, counts.used),
+        }
+    }
+
+    /// The paper's unity.
+    pub fn unity(&self) -> f64 {
+        unity(self.accuracy, self.coverage, self.hit_rate)
+    }
+}
+
 /// The paper's unity: the cube root of accuracy, coverage and page hit rate (section 7.6).
 pub fn unity(accuracy: f64, coverage: f64, hit_rate: f64) -> f64 {
     let product = accuracy * coverage * hit_rate;
@@ -119,59 +151,9 @@ pub fn unity(accuracy: f64, coverage: f64, hit_rate: f64) -> f64 {
     if product > 0.0 { root } else { 0.0 }
 }
 
-/// What passed over PCI Express in the course of time: bytes to the device and to the host, in bins of equal length.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Series {
-    /// Core cycles of a bin.
-    pub bin: u64,
-    /// Bytes to the device and to the host.
-    pub bytes: Vec<[u64; 2]>,
-}
-
-impl Series {
-    /// More bins than this become half as many.
-    const BINS: usize = 2048;
-
-    pub(crate) fn new() -> Self {
-        Self { bin: 1024, bytes: Vec::new() }
-    }
-
-    /// Bytes that pass from one core cycle to another.
-    pub(crate) fn add(&mut self, direction: usize, from: u64, to: u64, bytes: u64) {
-        while to / self.bin >= Self::BINS as u64 {
-            self.bin *= 2;
-            self.bytes = self.bytes.chunks(2).map(|two| [0, 1].map(|d| two.iter().map(|b| b[d]).sum())).collect();
-        }
-        let last = (to / self.bin) as usize;
-        if self.bytes.len() <= last {
-            self.bytes.resize(last + 1, [0; 2]);
-        }
-        let length = (to - from).max(1);
-        let mut given = 0;
-        for (bin, counted) in self.bytes.iter_mut().enumerate().take(last + 1).skip((from / self.bin) as usize) {
-            let end = (bin as u64 + 1) * self.bin;
-            let upto = (u128::from(bytes) * u128::from(end.min(to) - from) / u128::from(length)) as u64;
-            let upto = if bin == last { bytes } else { upto };
-            counted[direction] += upto - given;
-            given = upto;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_series_keeps_every_byte_however_long_it_gets() {
-        let mut series = Series::new();
-        series.add(0, 100, 3000, 5000);
-        series.add(1, 5_000_000, 5_000_001, 7);
-        series.add(0, 4_000_000, 9_000_000, 1_000_003);
-        let sum = |d: usize| series.bytes.iter().map(|b| b[d]).sum::<u64>();
-        assert_eq!((sum(0), sum(1)), (1_005_003, 7));
-        assert!(series.bytes.len() <= Series::BINS);
-    }
 
     #[test]
     fn unity_is_the_papers() {

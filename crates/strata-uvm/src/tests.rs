@@ -239,6 +239,18 @@ fn faults_hits_and_pending_are_told_apart() {
 }
 
 #[test]
+fn a_cta_stays_until_its_stores_have_their_pages() {
+    let mut bench = Bench::new(&["uvm.prefetcher=none"], 0);
+    bench.allocate(0, 2 * MB);
+    // One CTA more than four SMs hold at once: it comes when the page has, and so finds it.
+    const PLACES: usize = 4 * 32;
+    let warp = [Do::Store(BASE)];
+    bench.run(&[&warp[..]; PLACES + 1]).expect("it runs");
+    let c = bench.counts();
+    assert_eq!((c.faults, c.misses), (1, PLACES as u64));
+}
+
+#[test]
 fn a_synchronisation_takes_dirty_pages_away_and_leaves_clean_ones() {
     let mut bench = Bench::new(&["uvm.prefetcher=none"], 0);
     bench.allocate(0, 2 * MB);

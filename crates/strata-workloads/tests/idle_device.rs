@@ -189,7 +189,7 @@ fn inputs_are_those_of_every_machine() {
 struct Shape(&'static str, (u32, u32), (u32, u32), usize);
 
 /// The unified-memory baseline's own benchmark runs.
-const PUBLISHED: [(&str, &[Shape]); 10] = [
+const PUBLISHED: [(&str, &[Shape]); 13] = [
     ("addvectors", &[Shape("add", (4096, 1), (256, 1), 1)]),
     ("streamtriad", &[Shape("stream_triad", (4096, 1), (256, 1), 1)]),
     ("2dconv", &[Shape("Convolution2D_kernel", (32, 128), (32, 8), 1)]),
@@ -200,6 +200,16 @@ const PUBLISHED: [(&str, &[Shape]); 10] = [
     ("hotspot", &[Shape("calculate_temp", (86, 86), (16, 16), 4)]),
     ("pathfinder", &[Shape("dynproc_kernel", (212, 1), (256, 1), 20)]),
     ("srad", &[Shape("srad_cuda_1", (64, 64), (16, 16), 4), Shape("srad_cuda_2", (64, 64), (16, 16), 4)]),
+    (
+        "fdtd2d",
+        &[
+            Shape("fdtd_step1", (38, 150), (32, 8), 5),
+            Shape("fdtd_step2", (38, 150), (32, 8), 5),
+            Shape("fdtd_step3", (38, 150), (32, 8), 5),
+        ],
+    ),
+    ("ra", &[Shape("random_access", (4096, 1), (256, 1), 1)]),
+    ("stencil3d", &[Shape("block2D_hybrid_coarsen_x", (8, 128), (32, 4), 10)]),
 ];
 
 #[test]

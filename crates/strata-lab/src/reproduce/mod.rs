@@ -6,6 +6,7 @@ mod cmd;
 mod paper;
 mod runs;
 mod scale_model;
+mod uvm;
 
 use crate::error::LabError;
 use crate::monitor::Step;
@@ -24,17 +25,20 @@ pub enum Paper {
     Buddy,
     /// CMD, cache-assisted deduplication.
     Cmd,
+    /// Learned prefetching for unified memory.
+    Uvm,
 }
 
 impl Paper {
     /// Those that can be reproduced.
-    pub const ALL: [Self; 2] = [Self::Buddy, Self::Cmd];
+    pub const ALL: [Self; 3] = [Self::Buddy, Self::Cmd, Self::Uvm];
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Buddy => "buddy",
             Self::Cmd => "cmd",
+            Self::Uvm => "uvm",
         }
     }
 
@@ -122,6 +126,7 @@ pub fn reproduce(
     let (mut page, rows) = match request.paper {
         Paper::Buddy => buddy::reproduce(request.effort, &directory, begins)?,
         Paper::Cmd => cmd::reproduce(request.effort, &directory, begins)?,
+        Paper::Uvm => uvm::reproduce(request.effort, &directory, begins)?,
     };
     page.summary = Some(beside(&rows));
     page.save(&directory)?;

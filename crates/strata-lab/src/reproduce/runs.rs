@@ -50,6 +50,13 @@ impl Measured {
         self.0["passed"].as_bool() != Some(false)
     }
 
+    /// A JSON file that the run saved beside its result.
+    pub(super) fn beside(&self, name: &str) -> Result<Value, LabError> {
+        let path = Path::new(self.0["host"]["directory"].as_str().unwrap_or_default()).join(name);
+        let text = std::fs::read(&path).map_err(|e| LabError::io("read", &path, e))?;
+        serde_json::from_slice(&text).map_err(|e| LabError::io("read", &path, e.into()))
+    }
+
     /// One of the result's own numbers, such as `cycles`.
     pub(super) fn total(&self, key: &str) -> f64 {
         self.0[key].as_f64().unwrap_or(0.0)

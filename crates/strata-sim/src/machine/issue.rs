@@ -87,6 +87,28 @@ impl Machine {
         all.then_some(slot)
     }
 
+    /// A warp has done all it does: true if it must stay until its stores have their pages.
+    pub(super) fn stays_for_stores(&mut self, warp: u32) -> bool {
+        let w = &mut self.warps[warp as usize];
+        w.held = w.stores_without_page > 0;
+        w.held
+    }
+
+    /// A store of a warp waits for its page.
+    pub(super) fn store_waits_for_page(&mut self, warp: WarpId) {
+        self.warps[warp.0 as usize].stores_without_page += 1;
+    }
+
+    /// It goes on at core cycle `at`.
+    pub(super) fn store_has_its_page(&mut self, warp: WarpId, at: u64) {
+        let w = &mut self.warps[warp.0 as usize];
+        w.stores_without_page -= 1;
+        if w.held && w.stores_without_page == 0 {
+            w.time = w.time.max(at);
+            self.wake(warp.0, at);
+        }
+    }
+
     /// Lets a warp issue from cycle `now` on until it must wait.
     pub(super) fn run_warp<S: GridSource>(
         &mut self,
@@ -97,6 +119,9 @@ impl Machine {
     ) -> Outcome {
         loop {
             let w = &mut self.warps[index as usize];
+            if w.held {
+                return Outcome::Exited(w.time);
+            }
             if w.view == NONE {
                 // A segment takes functional effect when it is asked for: not before its first operation can issue.
                 if w.time > now {

@@ -420,6 +420,7 @@ impl Machine {
                     self.give_up();
                     return Err(MachineError::Program);
                 }
+                issue::Outcome::Exited(_) if self.stays_for_stores(index) => {}
                 issue::Outcome::Exited(at) => {
                     live -= 1;
                     end = end.max(at);

@@ -65,6 +65,7 @@ impl Machine {
             warp: op.warp,
             cta: op.cta,
             kernel: self.launched,
+            instructions: self.stats.thread_instructions,
         }
     }
 
@@ -120,13 +121,16 @@ impl Machine {
             Walk::Here => {
                 tlbs.learn(op.sm, page);
                 let cycle = self.core_cycle(t);
-                self.go(op, cycle);
+                self.goes_on(op, cycle);
             }
             Walk::Remote => {
                 let bytes = Bytes(u64::from(op.request.asked.count()) * SECTOR_BYTES);
                 let direction = if op.is_write() { Direction::Out } else { Direction::In };
                 let arrival = self.host_link.send(direction, t, bytes);
                 self.remote(op, arrival);
+                if op.is_write() {
+                    self.store_has_its_page(op.warp, self.core_cycle(t));
+                }
             }
             Walk::Wait(fault) => pager.waiting.entry(fault).or_default().push(op),
         }
@@ -215,7 +219,15 @@ impl Machine {
             let page = tlbs.page_of(op.request.line);
             tlbs.learn(op.sm, page);
         }
+        self.goes_on(op, at);
+    }
+
+    /// An access that had to walk goes on at core cycle `at`.
+    fn goes_on(&mut self, op: LineOp, at: u64) {
         self.go(op, at);
+        if op.is_write() {
+            self.store_has_its_page(op.warp, at);
+        }
     }
 
     /// Drops the lines of pages from all caches; dirty sectors are written back.

@@ -125,6 +125,9 @@ impl Machine {
         self.stats.tlb_walks += 1;
         ready += u64::from(tlb.walk_cycles);
         if paged {
+            if op.is_write() {
+                self.store_waits_for_page(op.warp);
+            }
             let time = self.core_time(ready);
             if let Some(pager) = &mut self.pager {
                 let walk = pager.walking.add(op);

@@ -65,6 +65,10 @@ pub(super) struct WarpState {
     pub(super) group: u32,
     /// It has issued its barrier and waits.
     pub(super) at_barrier: bool,
+    /// Stores of it that wait for their page: until they go on it cannot leave, because they may have to be done again.
+    pub(super) stores_without_page: u32,
+    /// It has nothing left to do but to wait for those.
+    pub(super) held: bool,
     pub(super) exited: bool,
 }
 
@@ -87,6 +91,8 @@ impl WarpState {
             blocked: NONE,
             group: NONE,
             at_barrier: false,
+            stores_without_page: 0,
+            held: false,
             exited: false,
         }
     }

@@ -17,6 +17,7 @@ mod csp;
 mod darknet;
 mod dwt2d;
 mod ep;
+mod fdtd2d;
 mod gather;
 mod hotspot;
 mod hpgmg;
@@ -35,6 +36,7 @@ mod nw;
 mod pagerank;
 mod palm;
 mod pathfinder;
+mod ra;
 mod reduction;
 mod resnet;
 mod saxpy;
@@ -44,6 +46,7 @@ mod squeezenet;
 mod srad;
 mod sssp;
 mod stencil;
+mod stencil3d;
 mod streamtriad;
 mod transpose;
 mod vectoradd;
@@ -68,6 +71,9 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     nw::PROGRAM,
     pathfinder::PROGRAM,
     srad::PROGRAM,
+    fdtd2d::PROGRAM,
+    ra::PROGRAM,
+    stencil3d::PROGRAM,
     bfs::PROGRAM,
     pagerank::PROGRAM,
     sssp::PROGRAM,

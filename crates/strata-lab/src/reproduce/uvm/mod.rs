@@ -1,0 +1,153 @@
+//! Learned prefetching for unified memory (Long et al.): what it reports of its baseline, UVMSmart.
+//!
+//! The eleven programs of its Tables 10 and 11 at its sizes on its machine, cut where it cut them, with the latency of far
+//! faults as it was run (not charged) and charged; then what it does not show, the real driver's rule and memory that does
+//! not suffice. What it reports of its own predictor belongs to the sections that need one.
+
+mod figures;
+mod suite;
+mod timing;
+
+use super::runs::Runs;
+use super::{Effort, Paper, PaperNumbers, Row, geometric_mean, mean};
+use crate::error::LabError;
+use crate::monitor::Step;
+use crate::report::Page;
+use figures::ALL;
+use std::path::Path;
+use suite::{PERCENTS, PROGRAMS, Program, Scheme};
+use timing::{Moment, Timing};
+
+/// Runs everything and makes the page.
+pub(super) fn reproduce(
+    effort: Effort,
+    directory: &Path,
+    begins: &mut (dyn FnMut(Step<'_>) + Send),
+) -> Result<(Page, Vec<Row>), LabError> {
+    study(&PROGRAMS, "paper-uvm", effort, directory, begins)
+}
+
+fn study(
+    programs: &[Program],
+    size: &str,
+    effort: Effort,
+    directory: &Path,
+    begins: &mut (dyn FnMut(Step<'_>) + Send),
+) -> Result<(Page, Vec<Row>), LabError> {
+    let paper = PaperNumbers::of(Paper::Uvm);
+    let accuracy = |program: &Program| paper.get(&format!("table11.{}.0.0", program.paper));
+    let timings = timing::study(
+        programs,
+        size,
+        |program| Scheme::of(program, effort),
+        accuracy,
+        &Runs::below(directory)?,
+        begins,
+    )?;
+    let wrong = failures(&timings);
+    if !wrong.is_empty() {
+        return Err(LabError::Request(format!("programs failed:\n{}", wrong.join("\n"))));
+    }
+    let mut all = vec![figures::programs(&timings), figures::table_10(&timings, &paper)];
+    all.extend(figures::table_11(&timings, &paper));
+    all.extend(figures::figure_11(&timings));
+    all.push(figures::drivers_rule(&timings));
+    for percent in PERCENTS {
+        if timings.iter().any(|t| t.point(Scheme::Oversubscribed(percent, "lru")).is_some()) {
+            all.extend(figures::oversubscription(&timings, percent));
+        }
+    }
+    let introduction = format!(
+        "UVMSmart, the baseline of the paper, on our machine gtx1080ti, programs at size {size}. Our programs are our own, \
+         written after the originals with their access patterns; their instructions are another compiler's, so runs are cut \
+         after the same share of instructions. docs/unified-memory.md says where the model is known to differ."
+    );
+    let title = "Prefetching for unified memory, reproduced".into();
+    Ok((Page { title, introduction, summary: None, figures: all }, rows(&timings, &paper)))
+}
+
+/// Runs that failed or computed something wrong.
+fn failures(timings: &[Timing]) -> Vec<String> {
+    let points =
+        timings.iter().flat_map(|t| t.points.iter().map(move |(scheme, point)| (t.program.name, scheme, point)));
+    let wrong = points.filter_map(|(program, scheme, point)| match point {
+        Err(error) => Some(format!("{program}, {}: {error}", scheme.name())),
+        Ok(point) if !point.passed => Some(format!("{program}, {}: its result is wrong", scheme.name())),
+        Ok(_) => None,
+    });
+    wrong.collect()
+}
+
+/// A column of Table 11: its name, its place in the paper's row, and ours.
+type Metric = (&'static str, usize, fn(&Moment) -> f64);
+
+/// What Table 11 has of each program.
+const METRICS: [Metric; 4] = [
+    ("accuracy", 0, Moment::accuracy),
+    ("coverage", 1, Moment::coverage),
+    ("hit_rate", 2, Moment::hit_rate),
+    ("unity", 3, Moment::unity),
+];
+
+/// The paper's numbers beside ours.
+fn rows(timings: &[Timing], paper: &PaperNumbers) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut add = |item, workload: &str, metric: String, paper_value, ours| {
+        rows.push(Row { paper: Paper::Uvm, item, workload: workload.to_owned(), metric, paper_value, ours });
+    };
+    for (scheme, how) in [(Scheme::Baseline, ""), (Scheme::Charged, ", 45 us charged")] {
+        let of = |value: fn(&Moment) -> f64| -> Vec<f64> {
+            timings.iter().filter_map(|t| t.at_cut(scheme)).map(|moment| value(&moment)).collect()
+        };
+        for t in timings {
+            let printed = paper.get(&format!("table10.{}.0", t.program.paper));
+            let ours = t.at_cut(scheme).map(|moment| moment.hit_rate());
+            add("Table 10", t.program.name, format!("page hit rate{how}"), printed, ours);
+        }
+        let all = mean(of(Moment::hit_rate));
+        add("Table 10", ALL, format!("page hit rate{how}, mean"), paper.get("hit_rate.uvmsmart"), all);
+        for (name, place, value) in METRICS {
+            let shown = name.replace('_', " ");
+            for t in timings {
+                let printed = paper.get(&format!("table11.{}.0.{place}", t.program.paper));
+                let ours = t.at_cut(scheme).map(|moment| value(&moment));
+                add("Table 11", t.program.name, format!("{shown}{how}"), printed, ours);
+            }
+            let geometric = paper.text(&format!("mean_kind.{name}")) == Some("geometric");
+            let (kind, ours) =
+                if geometric { ("geometric mean", geometric_mean(of(value))) } else { ("mean", mean(of(value))) };
+            let printed = paper.get(&format!("{name}.uvmsmart"));
+            add("Table 11", ALL, format!("{shown}{how}, {kind}"), printed, ours);
+        }
+        let ends = figures::figure_11_ends(timings, scheme);
+        let printed = paper.get("bicg_2M_instructions_cycles.uvmsmart");
+        add("Figure 11", "bicg", format!("core cycles of the first two million instructions{how}"), printed, ends);
+    }
+    // The published hit rate of 2DCONV equals that of a published run at 125 %.
+    if let Some(conv) = timings.iter().find(|t| t.program.name == "2dconv") {
+        let ours = conv.point(Scheme::Oversubscribed(125, "lru")).map(|point| point.whole().hit_rate());
+        add("Table 10", "2dconv", "page hit rate at 125 %".into(), paper.get("table10.2DCONV.0"), ours);
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The whole road, on inputs that say nothing about the paper.
+    #[test]
+    fn every_figure_is_made() {
+        let programs = [PROGRAMS[0], PROGRAMS[3], PROGRAMS[8]];
+        let directory = tempfile::tempdir().expect("a folder");
+        let (page, rows) = study(&programs, "tiny", Effort::Standard, directory.path(), &mut |_| ()).expect("it runs");
+        for id in ["table-10", "table-11", "table-11-charged", "figure-11", "drivers-rule", "oversubscription-125-time"]
+        {
+            assert!(page.figures.iter().any(|figure| figure.id == id), "{id}");
+        }
+        let of = |item: &str| rows.iter().filter(|row| row.item == item).count();
+        // Programs and their mean, twice each; Table 10 also has 2DCONV at 125 % if that ran.
+        assert_eq!((of("Table 10"), of("Table 11"), of("Figure 11")), (8, 32, 2));
+        assert!(rows.iter().all(|row| row.ours.is_some() && row.paper_value.is_some()));
+    }
+}

@@ -1,0 +1,15 @@
+// Random access: one thread in a hundred, told by its key, reads a random entry of a table and writes it somewhere.
+//
+// `mask` is one less than the number of keys, a power of two. Slots are a permutation of the threads, so no two threads
+// write the same one.
+
+extern "C" __global__ void random_access(unsigned mask, const unsigned *keys, unsigned *found, const unsigned *table)
+{
+    const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+    if (thread > mask)
+        return;
+    const unsigned key = keys[thread];
+    if (key % 100 != 0)
+        return;
+    found[thread * 2654435761u & mask] = table[key / 100 & mask] ^ key;
+}
