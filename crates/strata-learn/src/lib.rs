@@ -1,0 +1,21 @@
+//! x
+pub mod access;
+mod adam;
+pub mod baseline;
+pub mod checkpoint;
+pub mod dataset;
+mod error;
+pub mod inference;
+mod layers;
+mod math;
+mod matrix;
+pub mod model;
+pub mod parameters;
+pub mod quantise;
+pub mod random;
+pub mod score;
+pub mod spec;
+pub mod trace_file;
+pub mod train;
+pub mod vocabulary;
+pub use error::LearnError;
