@@ -2,6 +2,7 @@
 
 use crate::error::LabError;
 use crate::gmmu_file;
+use crate::prefetch;
 use crate::run::save_json;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -30,7 +31,8 @@ impl Unified {
         }
         let machine =
             strata_uvm::Machine { core_khz: gpu.clock.core.khz(), sms_per_tpc: gpu.sm.per_port, memory: gpu.dram.size };
-        let uvm = Uvm::new(config.clone(), machine, Capacity::default().managed_range(), None);
+        let predictor = prefetch::in_loop(&config)?;
+        let uvm = Uvm::new(config.clone(), machine, Capacity::default().managed_range(), predictor);
         Ok(Self { config, handle: Handle::new(uvm.map_err(LabError::Request)?) })
     }
 

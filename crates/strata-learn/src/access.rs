@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub struct Access {
     /// Core cycle.
     pub cycle: u64,
+    /// Thread instructions issued before it.
+    pub instructions: u64,
     /// Number of the launch.
     pub kernel: u32,
     /// Program counter.

@@ -63,10 +63,10 @@ impl Trained {
             data.extend(bytes);
             header.insert(name.to_owned(), json!({ "dtype": dtype, "shape": shape, "data_offsets": offsets }));
         };
-        for Tensor { name, shape, range } in parameters.tensors() {
+        for (k, Tensor { name, shape, range }) in parameters.tensors().iter().enumerate() {
             let weights = &parameters[range.clone()];
             if small {
-                let scale = scale(weights);
+                let scale = parameters.fixed_scale(k).unwrap_or_else(|| scale(weights));
                 scales.push(scale);
                 let low = |w: &f32| nibble(*w, scale).cast_unsigned() & 15;
                 let bytes: Vec<u8> =
@@ -136,7 +136,8 @@ impl Trained {
             None => return Err("it has no format in its metadata: it was not made by `strata prefetch train`".into()),
         }
         let about = metadata["about"].as_str().unwrap_or_default();
-        let about: About = serde_json::from_str(about).map_err(|error| format!("its description is damaged: {error}"))?;
+        let about: About =
+            serde_json::from_str(about).map_err(|error| format!("its description is damaged: {error}"))?;
         check(&about)?;
         let mut model = Model::new(about.spec);
         let tensors = model.parameters().tensors().to_vec();
@@ -154,21 +155,24 @@ impl Trained {
                 numbers_of(part(name, 4 * range.len())?, to);
             } else {
                 let packed = part(name, range.len().div_ceil(2))?;
-                let scale = about.scales.get(k).copied().ok_or("a scale is missing")?;
+                let scale = about.scales.get(k).copied().filter(|scale| *scale > 0.0).ok_or("a scale is missing")?;
                 for (at, weight) in to.iter_mut().enumerate() {
                     let nibble = packed[at / 2] >> (4 * (at % 2)) & 15;
                     *weight = f32::from((nibble << 4).cast_signed() >> 4) * scale;
                 }
             }
         }
+        model.parameters_mut().fix_scales(about.scales);
         let mut state = None;
         if header.contains_key(STATE[0]) {
             let count = model.parameters().len();
-            let vectors = STATE.map(|name| part(name, 4 * count).map(|bytes| {
-                let mut vector = vec![0.0; count];
-                numbers_of(bytes, &mut vector);
-                vector
-            }));
+            let vectors = STATE.map(|name| {
+                part(name, 4 * count).map(|bytes| {
+                    let mut vector = vec![0.0; count];
+                    numbers_of(bytes, &mut vector);
+                    vector
+                })
+            });
             let [best, first, second] = vectors;
             let adam = Adam { first: first?, second: second?, steps: about.steps };
             state = Some(State { curve: about.curve, best: best?, adam });

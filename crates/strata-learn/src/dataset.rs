@@ -185,6 +185,15 @@ impl Dataset {
         Vocabularies { features: (0..width).map(of_feature).collect(), labels }
     }
 
+    /// Adds to vocabularies what samples have that is not in them, as far as there is room.
+    pub fn teach(&self, samples: &[u32], words: &mut Vocabularies, rooms: &[usize], classes: usize) {
+        let width = self.task.features.len();
+        for (k, (words, &room)) in words.features.iter_mut().zip(rooms).enumerate() {
+            words.learn(samples.iter().map(|&at| self.features[at as usize * width + k]), room);
+        }
+        words.labels.learn(samples.iter().map(|&at| self.label(at)), classes);
+    }
+
     /// The delta that a sample is to predict.
     pub fn label(&self, sample: u32) -> i64 {
         self.labels[sample as usize]
@@ -200,7 +209,8 @@ impl Dataset {
             let begin = self.begins[sample as usize] as usize;
             for at in first..=sample as usize {
                 let token = &self.features[at * width..(at + 1) * width];
-                let number = |(value, words): (&i64, &Vocabulary)| if at < begin { UNKNOWN } else { words.number(*value) };
+                let number =
+                    |(value, words): (&i64, &Vocabulary)| if at < begin { UNKNOWN } else { words.number(*value) };
                 ids.extend(token.iter().zip(&words.features).map(number));
             }
             labels.push(words.labels.number(self.label(sample)));

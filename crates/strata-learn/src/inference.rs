@@ -4,6 +4,7 @@
 //! is computed.
 
 use crate::checkpoint::Trained;
+use crate::distilled::Distilled;
 use crate::layers::loss::softmax;
 use crate::model::Workspace;
 use std::time::Instant;
@@ -13,6 +14,8 @@ pub struct Predictor {
     trained: Trained,
     parameters: Vec<f32>,
     work: Workspace,
+    /// The road of the distilled kind.
+    distilled: Option<Distilled>,
 }
 
 /// Nanoseconds of predictions.
@@ -31,14 +34,17 @@ pub struct Latency {
 impl Predictor {
     /// Packs the weights, at the model's precision.
     pub fn new(trained: Trained) -> Self {
-        let mut predictor = Self { trained, parameters: Vec::new(), work: Workspace::default() };
+        let mut predictor = Self { trained, parameters: Vec::new(), work: Workspace::default(), distilled: None };
         predictor.pack();
         predictor
     }
 
     fn pack(&mut self) {
         self.trained.precision.apply(self.trained.model.parameters(), &mut self.parameters);
-        self.trained.model.prepare(&self.parameters, &mut self.work);
+        self.distilled = Distilled::new(&self.trained.model, &self.parameters);
+        if self.distilled.is_none() {
+            self.trained.model.prepare(&self.parameters, &mut self.work);
+        }
     }
 
     /// What predicts.
@@ -55,22 +61,16 @@ impl Predictor {
 
     /// The logits of one history, given as numbers.
     pub fn logits(&mut self, ids: &[u32]) -> &mut [f32] {
-        self.trained.model.forward(&self.parameters, ids, &mut self.work)
+        match &mut self.distilled {
+            Some(distilled) => distilled.logits(ids),
+            None => self.trained.model.forward(&self.parameters, ids, &mut self.work),
+        }
     }
 
     /// The likeliest class; never the unknown.
     pub fn best(&mut self, ids: &[u32]) -> u32 {
         let logits = self.logits(ids);
-        // The greatest first, then where it is: both without a branch for every class.
-        let known = logits.get(1..).unwrap_or_default();
-        let most = known.chunks(16).fold([f32::NEG_INFINITY; 16], |mut most, chunk| {
-            for (most, value) in most.iter_mut().zip(chunk) {
-                *most = most.max(*value);
-            }
-            most
-        });
-        let most = most.into_iter().fold(f32::NEG_INFINITY, f32::max);
-        known.iter().position(|value| *value == most).map_or(0, |at| at as u32 + 1)
+        greatest(logits.get(1..).unwrap_or_default()).map_or(0, |at| at as u32 + 1)
     }
 
     /// The `most` likeliest classes whose probability is at least `least`, the best first.
@@ -119,4 +119,28 @@ impl Predictor {
         let per_second = (times.len() as u128 * 1_000_000_000 / u128::from(sum.max(1))) as u64;
         Latency { p50: at(0.5), p90: at(0.9), p99: at(0.99), per_second }
     }
+}
+
+/// Where the greatest of some numbers is, the first if there are several: blocks first, then within one.
+fn greatest(values: &[f32]) -> Option<usize> {
+    const BLOCK: usize = 64;
+    let most = |block: &[f32]| -> f32 {
+        let mut lanes = [f32::NEG_INFINITY; 8];
+        let (whole, rest) = block.as_chunks::<8>();
+        for eight in whole {
+            for (most, value) in lanes.iter_mut().zip(eight) {
+                // Not `f32::max`, which must look for numbers that are none.
+                *most = if *value > *most { *value } else { *most };
+            }
+        }
+        lanes.iter().chain(rest).fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a })
+    };
+    let mut best = (0, f32::NEG_INFINITY);
+    for (k, block) in values.chunks(BLOCK).enumerate() {
+        let most = most(block);
+        if most > best.1 {
+            best = (k * BLOCK, most);
+        }
+    }
+    values.get(best.0..)?.iter().position(|value| *value == best.1).map(|at| best.0 + at)
 }

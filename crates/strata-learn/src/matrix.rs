@@ -103,7 +103,11 @@ fn prepared_plain(b: &Prepared, a: &[f32], c: &mut [f32]) {
 fn rows_times_panel(a: [&[f32]; TALL], b: &[f32], c: &mut [f32], stride: usize, width: usize) {
     let mut sums = [[0.0f32; WIDE]; TALL];
     for (row, sums) in sums.iter_mut().enumerate() {
-        sums[..width].copy_from_slice(&c[row * stride..row * stride + width]);
+        let from = &c[row * stride..row * stride + width];
+        match <&[f32; WIDE]>::try_from(from) {
+            Ok(whole) => *sums = *whole,
+            Err(_) => sums[..width].copy_from_slice(from),
+        }
     }
     for (p, b) in b.as_chunks::<WIDE>().0.iter().enumerate() {
         for (a, sums) in a.iter().zip(&mut sums) {
@@ -113,7 +117,11 @@ fn rows_times_panel(a: [&[f32]; TALL], b: &[f32], c: &mut [f32], stride: usize, 
         }
     }
     for (row, sums) in sums.iter().enumerate() {
-        c[row * stride..row * stride + width].copy_from_slice(&sums[..width]);
+        let to = &mut c[row * stride..row * stride + width];
+        match <&mut [f32; WIDE]>::try_from(&mut *to) {
+            Ok(whole) => *whole = *sums,
+            Err(_) => to.copy_from_slice(&sums[..width]),
+        }
     }
 }
 
@@ -130,7 +138,12 @@ fn row_times_panels(a: &[f32], b: &Prepared, c: &mut [f32]) {
         let panels: [&[[f32; WIDE]]; TOGETHER] =
             std::array::from_fn(|k| group[k * panel..(k + 1) * panel].as_chunks::<WIDE>().0);
         let mut sums = [0.0f32; TOGETHER * WIDE];
-        sums[..c.len()].copy_from_slice(c);
+        let width = c.len();
+        // A whole group has a length that the compiler knows.
+        match <&[f32; TOGETHER * WIDE]>::try_from(&*c) {
+            Ok(whole) => sums = *whole,
+            Err(_) => sums[..width].copy_from_slice(c),
+        }
         for (p, a) in a.iter().enumerate() {
             for (panel, sums) in panels.iter().zip(sums.as_chunks_mut::<WIDE>().0) {
                 for (sum, b) in sums.iter_mut().zip(&panel[p]) {
@@ -138,8 +151,10 @@ fn row_times_panels(a: &[f32], b: &Prepared, c: &mut [f32]) {
                 }
             }
         }
-        let width = c.len();
-        c.copy_from_slice(&sums[..width]);
+        match <&mut [f32; TOGETHER * WIDE]>::try_from(&mut *c) {
+            Ok(whole) => *whole = sums,
+            Err(_) => c.copy_from_slice(&sums[..width]),
+        }
     }
     let rest = groups.remainder().chunks_exact(panel);
     let Some(c) = results.next() else { return };
@@ -180,13 +195,7 @@ fn multiply_add_avx2(size: (usize, usize, usize), a: View<'_>, b: View<'_>, c: &
 }
 
 #[inline(always)]
-fn multiply_add_plain(
-    (m, k, n): (usize, usize, usize),
-    a: View<'_>,
-    b: View<'_>,
-    c: &mut [f32],
-    packed: &mut Packed,
-) {
+fn multiply_add_plain((m, k, n): (usize, usize, usize), a: View<'_>, b: View<'_>, c: &mut [f32], packed: &mut Packed) {
     for first_column in (0..n).step_by(COLUMNS) {
         let columns = COLUMNS.min(n - first_column);
         for first_inner in (0..k).step_by(INNER) {
@@ -233,12 +242,7 @@ fn pack_columns(
 
 /// `TALL` rows, padded with zeros, column by column.
 #[inline(always)]
-fn pack_rows(
-    a: View<'_>,
-    (first_row, rows): (usize, usize),
-    (first_inner, inner): (usize, usize),
-    out: &mut Vec<f32>,
-) {
+fn pack_rows(a: View<'_>, (first_row, rows): (usize, usize), (first_inner, inner): (usize, usize), out: &mut Vec<f32>) {
     out.clear();
     out.resize(inner * TALL, 0.0);
     for row in 0..rows {
@@ -306,7 +310,17 @@ mod tests {
 
     #[test]
     fn products_have_the_bits_of_the_plain_loop() {
-        for size in [(1, 1, 1), (6, 16, 16), (7, 300, 33), (13, 12, 1024), (1, 360, 500), (2, 12, 70), (30, 12, 12), (1, 7, 128), (5, 257, 259)] {
+        for size in [
+            (1, 1, 1),
+            (6, 16, 16),
+            (7, 300, 33),
+            (13, 12, 1024),
+            (1, 360, 500),
+            (2, 12, 70),
+            (30, 12, 12),
+            (1, 7, 128),
+            (5, 257, 259),
+        ] {
             check(size, false);
             check(size, true);
         }

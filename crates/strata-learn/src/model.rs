@@ -2,8 +2,8 @@
 
 use crate::dataset::HISTORY;
 use crate::layers::{
-    AddNorm, Attention, Back, Chain, Clamp, Convolution, Embedding, Hashing, LastAttention, Layer, Linear, Lstm, Norm, Role,
-    Saved, Thinning, loss,
+    AddNorm, Attention, Back, Chain, Clamp, Convolution, Embedding, Hashing, LastAttention, Layer, Linear, Lstm, Norm,
+    Role, Saved, Thinning, loss,
 };
 use crate::matrix::Packed;
 use crate::parameters::{Builder, Parameters};
@@ -52,7 +52,8 @@ impl Model {
     pub fn new(spec: Spec) -> Self {
         let mut make = Builder::new(spec.seed);
         let positional = matches!(spec.kind, Kind::Transformer | Kind::Revised | Kind::Distilled);
-        let features: Vec<_> = spec.features.iter().map(|&(feature, size, width)| (feature.name(), size, width)).collect();
+        let features: Vec<_> =
+            spec.features.iter().map(|&(feature, size, width)| (feature.name(), size, width)).collect();
         let embedding = Embedding::new(&mut make, HISTORY, &features, positional);
         let chain = build(&spec, &mut make);
         Self { parameters: make.finish(), spec, embedding, chain }
@@ -141,16 +142,23 @@ fn build(spec: &Spec, make: &mut Builder) -> Chain {
         Kind::Distilled => {
             let inside = LastAttention::new(make, HISTORY, width);
             let norm = Norm::new(make, "norm1", 1, width);
-            chain
-                .then(AddNorm { inside, norm })
-                .then(feed_forward(spec, make, 1))
-                .then(Linear::new(make, "classes", 1, width, spec.classes))
+            chain.then(AddNorm { inside, norm }).then(feed_forward(spec, make, 1)).then(Linear::new(
+                make,
+                "classes",
+                1,
+                width,
+                spec.classes,
+            ))
         }
         Kind::Lstm => {
             let state = 4 * spec.hidden;
-            chain
-                .then(Lstm::new(make, HISTORY, width, state))
-                .then(Linear::new(make, "classes", 1, state, spec.classes))
+            chain.then(Lstm::new(make, HISTORY, width, state)).then(Linear::new(
+                make,
+                "classes",
+                1,
+                state,
+                spec.classes,
+            ))
         }
         Kind::Cnn => chain
             .then(Convolution::new(make, "convolution1", HISTORY, width, spec.hidden, 1))

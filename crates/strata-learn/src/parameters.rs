@@ -41,12 +41,24 @@ pub struct Tensor {
 pub struct Parameters {
     tensors: Vec<Tensor>,
     values: Vec<f32>,
+    /// The scales of their four-bit form, one for each tensor, if they came from such a form: it is then theirs for good.
+    scales: Vec<f32>,
 }
 
 impl Parameters {
     /// The tensors, in the order of the vector.
     pub fn tensors(&self) -> &[Tensor] {
         &self.tensors
+    }
+
+    /// The fixed scale of a tensor's four-bit form.
+    pub(crate) fn fixed_scale(&self, tensor: usize) -> Option<f32> {
+        self.scales.get(tensor).copied()
+    }
+
+    /// Fixes the scales of the four-bit form.
+    pub(crate) fn fix_scales(&mut self, scales: Vec<f32>) {
+        self.scales = scales;
     }
 }
 

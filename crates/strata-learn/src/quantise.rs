@@ -48,9 +48,9 @@ impl Precision {
             Self::Float => out.extend_from_slice(parameters),
             Self::Clamped => out.extend(parameters.iter().map(|w| w.clamp(-BOUND, BOUND))),
             Self::FourBit => {
-                for tensor in parameters.tensors() {
+                for (k, tensor) in parameters.tensors().iter().enumerate() {
                     let weights = &parameters[tensor.range.clone()];
-                    let scale = scale(weights);
+                    let scale = parameters.fixed_scale(k).unwrap_or_else(|| scale(weights));
                     out.extend(weights.iter().map(|&w| f32::from(nibble(w, scale)) * scale));
                 }
             }

@@ -81,7 +81,9 @@ mod tests {
     #[test]
     fn scores_are_those_of_hand() {
         let mut judge = Judge::default();
-        for (row, label) in [([9.0, 1.0, 0.0], 1), ([9.0, 0.0, 1.0], 1), ([9.0, 0.0, 1.0], 2), ([9.0, 0.0, 1.0], UNKNOWN)] {
+        for (row, label) in
+            [([9.0, 1.0, 0.0], 1), ([9.0, 0.0, 1.0], 1), ([9.0, 0.0, 1.0], 2), ([9.0, 0.0, 1.0], UNKNOWN)]
+        {
             let [guess, label, ten] = Judge::rank(&row, label);
             judge.guess(guess, label, ten != 0);
         }

@@ -7,8 +7,9 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use std::fs::File;
 use std::path::Path;
 
-/// What is read of a row, in the order of [`Columns`].
-const COLUMNS: [&str; 10] = ["cycle", "kernel", "pc", "hit", "warp", "sm", "tpc", "cta", "page", "array"];
+/// What is read of a row.
+const COLUMNS: [&str; 11] =
+    ["cycle", "instructions", "kernel", "pc", "hit", "warp", "sm", "tpc", "cta", "page", "array"];
 
 /// More requests than this are not held in memory.
 const MOST: i64 = 1 << 27;
@@ -52,15 +53,16 @@ fn access(columns: &[Vec<i64>], row: usize) -> Access {
     let value = |column: usize| columns[column][row];
     Access {
         cycle: value(0) as u64,
-        kernel: value(1) as u32,
-        pc: value(2) as u32,
-        hit: value(3) != 0,
-        warp: value(4) as u32,
-        sm: value(5) as u32,
-        tpc: value(6) as u32,
-        cta: value(7) as u64,
-        page: value(8) as u64,
-        array: value(9) as u64,
+        instructions: value(1) as u64,
+        kernel: value(2) as u32,
+        pc: value(3) as u32,
+        hit: value(4) != 0,
+        warp: value(5) as u32,
+        sm: value(6) as u32,
+        tpc: value(7) as u32,
+        cta: value(8) as u64,
+        page: value(9) as u64,
+        array: value(10) as u64,
     }
 }
 

@@ -44,7 +44,8 @@ impl Vocabulary {
 
     /// Adds values that are not there yet, the commonest first, while there are fewer than `most`.
     pub fn learn(&mut self, values: impl Iterator<Item = i64>, most: usize) {
-        let new = Self::of(values.filter(|value| !self.numbers.contains_key(value)).collect::<Vec<_>>().into_iter(), most);
+        let new =
+            Self::of(values.filter(|value| !self.numbers.contains_key(value)).collect::<Vec<_>>().into_iter(), most);
         for value in new.values.into_iter().take(most.saturating_sub(self.values.len())) {
             self.values.push(value);
             self.numbers.insert(value, self.values.len() as u32);

@@ -25,9 +25,8 @@ impl Layer for Clamp {
     fn backward(&self, _: &[f32], back: Back<'_>, _: &mut Saved, _: &mut Packed) {
         back.dx.clear();
         let inside = |x: f32| x.abs() < BOUND;
-        back.dx.extend(
-            back.x.iter().zip(back.dy).map(|(x, dy)| if inside(*x) { dy.clamp(-BOUND, BOUND) } else { 0.0 }),
-        );
+        back.dx
+            .extend(back.x.iter().zip(back.dy).map(|(x, dy)| if inside(*x) { dy.clamp(-BOUND, BOUND) } else { 0.0 }));
     }
 
     fn multiplications(&self) -> u64 {

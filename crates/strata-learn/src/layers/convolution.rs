@@ -32,9 +32,9 @@ impl Convolution {
         let row = (2 * reach + 1) * width;
         (0..sequences * tokens).flat_map(move |token| {
             let at = token % tokens;
-            (0..=2 * reach).filter(move |k| (reach..tokens + reach).contains(&(at + k))).map(move |k| {
-                (token * row + k * width, (token + k - reach) * width)
-            })
+            (0..=2 * reach)
+                .filter(move |k| (reach..tokens + reach).contains(&(at + k)))
+                .map(move |k| (token * row + k * width, (token + k - reach) * width))
         })
     }
 }

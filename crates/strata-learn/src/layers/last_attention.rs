@@ -3,7 +3,7 @@
 //! For the distilled predictor: only the last token's output is used behind it, so nothing is computed for the others; and as
 //! tokens come from tables that are learned, maps from them to keys and values would add nothing that tables cannot hold.
 
-use super::loss::{softmax, softmax_backward};
+use super::loss::{dot, softmax, softmax_backward};
 use super::{Back, Layer, Linear, Saved, zeros};
 use crate::matrix::Packed;
 use crate::parameters::Builder;
@@ -59,8 +59,7 @@ impl Layer for LastAttention {
             x.chunks_exact(self.input()).zip(query.chunks_exact(self.width)).zip(rows)
         {
             for (weight, token) in weights.iter_mut().zip(sequence.chunks_exact(self.width)) {
-                let product: f32 = query.iter().zip(token).map(|(q, x)| q * x).sum();
-                *weight = product * self.scale();
+                *weight = dot(query, token) * self.scale();
             }
             softmax(weights);
             for (weight, token) in weights.iter().zip(sequence.chunks_exact(self.width)) {
@@ -82,7 +81,8 @@ impl Layer for LastAttention {
         for (s, sequence) in x.chunks_exact(self.input()).enumerate() {
             let own = s * self.width..(s + 1) * self.width;
             let (query, d_context) = (&query[own.clone()], &d_context[own.clone()]);
-            let (weights, dx) = (&weights[s * self.tokens..][..self.tokens], &mut dx[s * self.input()..][..self.input()]);
+            let (weights, dx) =
+                (&weights[s * self.tokens..][..self.tokens], &mut dx[s * self.input()..][..self.input()]);
             for (d, token) in d_weights.iter_mut().zip(sequence.chunks_exact(self.width)) {
                 *d = token.iter().zip(d_context).map(|(x, d)| x * d).sum();
             }

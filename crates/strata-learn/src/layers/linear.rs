@@ -32,7 +32,6 @@ impl Linear {
         self.rectifies = true;
         self
     }
-
 }
 
 impl Layer for Linear {

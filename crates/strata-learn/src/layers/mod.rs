@@ -32,7 +32,7 @@ pub(crate) use hlsh::{ALIKE, Hashing, Role, UNLIKE};
 pub(crate) use last_attention::LastAttention;
 pub(crate) use linear::Linear;
 pub(crate) use lstm::Lstm;
-pub(crate) use norm::Norm;
+pub(crate) use norm::{Norm, moments};
 
 use crate::matrix::Packed;
 

@@ -1,5 +1,6 @@
 //! Layer normalisation of every token (Ba, Kiros and Hinton 2016).
 
+use super::loss::sum;
 use super::{Back, Layer, Saved, zeros};
 use crate::matrix::Packed;
 use crate::parameters::{Builder, Slot, Start};
@@ -36,10 +37,19 @@ impl Norm {
 }
 
 /// The mean, and one over the deviation.
-fn moments(x: &[f32]) -> (f32, f32) {
+#[inline(always)]
+pub(crate) fn moments(x: &[f32]) -> (f32, f32) {
     let count = x.len() as f32;
-    let mean = x.iter().sum::<f32>() / count;
-    let variance = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / count;
+    let mean = sum(x) / count;
+    let (fours, rest) = x.as_chunks::<4>();
+    let mut squares = [0.0f32; 4];
+    for four in fours {
+        for (square, x) in squares.iter_mut().zip(four) {
+            *square += (x - mean) * (x - mean);
+        }
+    }
+    let rest = rest.iter().map(|x| (x - mean) * (x - mean)).fold(0.0, |a, b| a + b);
+    let variance = (sum(&squares) + rest) / count;
     (mean, 1.0 / (variance + EPSILON).sqrt())
 }
 
@@ -66,17 +76,17 @@ impl Layer for Norm {
         let tokens = back.x.chunks_exact(self.width).zip(back.dy.chunks_exact(self.width));
         for ((x, dy), dx) in tokens.zip(back.dx.chunks_exact_mut(self.width)) {
             let (mean, inverse) = moments(x);
-            let (mut sum, mut product) = (0.0, 0.0);
+            let (mut total, mut product) = (0.0, 0.0);
             for at in 0..self.width {
                 let normal = (x[at] - mean) * inverse;
                 self.scale.of_mut(back.gradients)[at] += dy[at] * normal;
                 self.shift.of_mut(back.gradients)[at] += dy[at];
-                sum += dy[at] * scale[at];
+                total += dy[at] * scale[at];
                 product += dy[at] * scale[at] * normal;
             }
             for at in 0..self.width {
                 let normal = (x[at] - mean) * inverse;
-                dx[at] = inverse * (dy[at] * scale[at] - sum / count - normal * product / count);
+                dx[at] = inverse * (dy[at] * scale[at] - total / count - normal * product / count);
             }
         }
     }

@@ -65,6 +65,7 @@ impl Machine {
             warp: op.warp,
             cta: op.cta,
             kernel: self.launched,
+            instructions: self.stats.thread_instructions,
         }
     }
 

@@ -47,6 +47,8 @@ pub struct AccessInfo {
     pub cta: u64,
     /// Number of the launch.
     pub kernel: u32,
+    /// Machine instructions issued since the machine was made, times active lanes.
+    pub instructions: u64,
 }
 
 /// Where a page is.

@@ -8,6 +8,7 @@ pub(crate) mod compress;
 pub(crate) mod gpus;
 pub(crate) mod mechanisms;
 pub(crate) mod offload;
+pub(crate) mod prefetch;
 pub(crate) mod profile;
 pub(crate) mod reproduce;
 pub(crate) mod run;
