@@ -202,9 +202,9 @@ fn check(about: &About) -> Result<(), String> {
     if !features.eq(task.features.iter().copied()) || words.features.len() != task.features.len() {
         return Err("its features and its vocabularies do not belong together".into());
     }
-    let fits = |known: usize, room: usize, of: &str| match known <= room {
-        true => Ok(()),
-        false => Err(format!("vocabulary mismatch: {known} values of {of}, and a model for {room}")),
+    let fits = |known: usize, room: usize, of: &str| {
+        let error = || format!("vocabulary mismatch: {known} values of {of}, and a model for {room}");
+        (known <= room).then_some(()).ok_or_else(error)
     };
     for (words, (feature, room, _)) in words.features.iter().zip(&spec.features) {
         fits(words.size(), *room, feature.name())?;

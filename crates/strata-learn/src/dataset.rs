@@ -144,18 +144,17 @@ impl Dataset {
         for (&sample, kind) in self.samples.iter().zip(kinds) {
             if kind { train.push(sample) } else { other.push(sample) }
         }
-        let (validate, test) = match protocol {
-            Protocol::Paper => (other, self.samples.clone()),
-            _ => {
-                // What is tested on is not used to decide when to stop: a tenth of the training part is.
-                let validate: Vec<u32> = train.iter().copied().skip(9).step_by(10).collect();
-                let mut k = 0;
-                train.retain(|_| {
-                    k += 1;
-                    k % 10 != 0
-                });
-                (validate, other)
-            }
+        let (validate, test) = if protocol == Protocol::Paper {
+            (other, self.samples.clone())
+        } else {
+            // What is tested on is not used to decide when to stop: a tenth of the training part is.
+            let validate: Vec<u32> = train.iter().copied().skip(9).step_by(10).collect();
+            let mut k = 0;
+            train.retain(|_| {
+                k += 1;
+                k % 10 != 0
+            });
+            (validate, other)
         };
         let spaced = |samples: Vec<u32>, most: usize| evenly_spaced(&samples, most);
         Split { train: spaced(train, most), validate: spaced(validate, most / 5), test: spaced(test, most) }

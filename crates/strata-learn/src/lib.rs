@@ -29,6 +29,8 @@
 //! assert_eq!(model.spec().classes, 2, "the delta of one page, and the unknown");
 //! ```
 
+#![allow(clippy::inline_always, reason = "code is compiled again for wide registers only where it is inlined")]
+
 pub mod access;
 mod adam;
 pub mod baseline;

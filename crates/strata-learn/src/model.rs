@@ -44,7 +44,9 @@ fn count_roles(saved: &Saved, counts: &mut [u64; 3]) {
             Role::Erased => 2,
         }] += 1;
     }
-    saved.inner.iter().for_each(|inner| count_roles(inner, counts));
+    for inner in &saved.inner {
+        count_roles(inner, counts);
+    }
 }
 
 impl Model {

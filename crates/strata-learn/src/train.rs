@@ -134,7 +134,9 @@ pub fn train(
             let parameters = model.parameters_mut();
             state.adam.step(parameters, &memory.gradients[0], rate);
             if plan.precision != Precision::Float {
-                parameters.iter_mut().for_each(|w| *w = w.clamp(-BOUND, BOUND));
+                for weight in parameters.iter_mut() {
+                    *weight = weight.clamp(-BOUND, BOUND);
+                }
             }
             total += loss;
             heard(Progress { step: step + 1, steps, loss: loss / samples.len() as f64 });
@@ -174,7 +176,9 @@ fn batch(
     drop(jobs);
     if let Some((first, others)) = memory.gradients[..parts.len()].split_first_mut() {
         for other in others {
-            first.iter_mut().zip(other).for_each(|(sum, part)| *sum += *part);
+            for (sum, part) in first.iter_mut().zip(other) {
+                *sum += *part;
+            }
         }
     }
     losses.into_iter().map(|loss| loss.into_inner().unwrap_or_else(PoisonError::into_inner)).sum()
@@ -209,7 +213,9 @@ pub fn evaluate(
     for row in rows {
         let (loss, judged) = row.into_inner().unwrap_or_else(PoisonError::into_inner);
         total += loss;
-        judged.into_iter().for_each(|[guess, label, ten]| judge.guess(guess, label, ten != 0));
+        for [guess, label, ten] in judged {
+            judge.guess(guess, label, ten != 0);
+        }
     }
     (total / samples.len().max(1) as f64, judge.score())
 }

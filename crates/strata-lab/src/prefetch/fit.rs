@@ -96,7 +96,9 @@ impl Fitting {
         spec.bypass = self.kind == Kind::Revised && self.bypass.unwrap_or_else(converged);
         if let Some(room) = self.room {
             spec.classes = room;
-            spec.features.iter_mut().for_each(|(_, size, _)| *size = (*size).max(room));
+            for (_, size, _) in &mut spec.features {
+                *size = (*size).max(room);
+            }
         }
         spec
     }

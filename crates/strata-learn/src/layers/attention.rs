@@ -218,17 +218,14 @@ impl Layer for Attention {
                 }
             }
         };
-        match &self.key {
-            Some(linear) => {
-                add(&self.query, &d_query, of_query, true);
-                add(linear, &d_key, of_key, false);
+        if let Some(linear) = &self.key {
+            add(&self.query, &d_query, of_query, true);
+            add(linear, &d_key, of_key, false);
+        } else {
+            for (d, key) in d_query.iter_mut().zip(&d_key) {
+                *d += key;
             }
-            None => {
-                for (d, key) in d_query.iter_mut().zip(&d_key) {
-                    *d += key;
-                }
-                add(&self.query, &d_query, of_query, true);
-            }
+            add(&self.query, &d_query, of_query, true);
         }
         add(&self.value, &d_value, of_value, false);
         (of_query.numbers[1], of_key.numbers[1], of_value.numbers[1]) = (d_query, d_key, d_value);

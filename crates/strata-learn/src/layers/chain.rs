@@ -70,7 +70,9 @@ impl Layer for Chain {
     }
 
     fn prepare(&self, parameters: &[f32], packed: &mut Packed) {
-        self.0.iter().for_each(|layer| layer.prepare(parameters, packed));
+        for layer in &self.0 {
+            layer.prepare(parameters, packed);
+        }
     }
 
     fn multiplications(&self) -> u64 {
