@@ -5,7 +5,7 @@
 //! there whole or not at all; of one that is read, nothing is believed before it is checked.
 
 use crate::adam::Adam;
-use crate::dataset::{Task, Vocabularies};
+use crate::dataset::{HISTORY, Task, Vocabularies};
 use crate::error::LearnError;
 use crate::model::Model;
 use crate::parameters::Tensor;
@@ -194,7 +194,8 @@ fn check(about: &About) -> Result<(), String> {
         && (1..=64).contains(&spec.layers)
         && spec.heads > 0
         && spec.width() % spec.heads == 0
-        && (1..=1024).contains(&task.distance);
+        && (1..=1024).contains(&task.distance)
+        && (1..=HISTORY).contains(&task.least);
     if !sound {
         return Err("its shape is out of bounds: it is damaged".into());
     }

@@ -24,6 +24,9 @@ pub struct Task {
     pub features: Vec<Feature>,
     /// How many requests later: 1 to 30.
     pub distance: usize,
+    /// Requests that a history has at least, 1 to 30; before the first there are unknown ones. The paper's sequences are whole;
+    /// in a machine, warps must be foreseen that have just begun.
+    pub least: usize,
 }
 
 /// How samples are divided (the first is the paper's).
@@ -103,15 +106,16 @@ impl Dataset {
             if begins.get(later) == Some(&begins[at]) {
                 let [from, to] = [at, later].map(|at| &accesses[order[at] as usize]);
                 labels[at] = Feature::PageDelta.of(to, from);
-                if at + 1 >= begins[at] as usize + HISTORY {
+                if at + 1 >= begins[at] as usize + task.least {
                     samples.push(at as u32);
                 }
             }
         }
         if samples.is_empty() {
-            let (cluster, distance) = (task.cluster.name(), task.distance);
+            let Task { cluster, distance, least, .. } = task;
             return Err(LearnError::Empty(format!(
-                "none of the clusters by {cluster} has {HISTORY} requests and {distance} more: record a longer run"
+                "none of the clusters by {} has {least} requests and {distance} more: record a longer run",
+                cluster.name()
             )));
         }
         samples.sort_unstable_by_key(|&at| order[at as usize]);
@@ -204,13 +208,13 @@ impl Dataset {
         ids.clear();
         labels.clear();
         for &sample in samples {
-            let first = (sample as usize + 1).saturating_sub(HISTORY);
             let begin = self.begins[sample as usize] as usize;
+            let first = (sample as usize + 1).saturating_sub(HISTORY).max(begin);
+            let missing = HISTORY - (sample as usize + 1 - first);
+            ids.resize(ids.len() + missing * width, UNKNOWN);
             for at in first..=sample as usize {
-                let token = &self.features[at * width..(at + 1) * width];
-                let number =
-                    |(value, words): (&i64, &Vocabulary)| if at < begin { UNKNOWN } else { words.number(*value) };
-                ids.extend(token.iter().zip(&words.features).map(number));
+                let token = self.features[at * width..(at + 1) * width].iter();
+                ids.extend(token.zip(&words.features).map(|(value, words)| words.number(*value)));
             }
             labels.push(words.labels.number(self.label(sample)));
         }

@@ -4,7 +4,7 @@
 //! classes follow from the sizes of its Tables 6 and 7 (see `memory`); widths of features are a choice that sums to its 200.
 
 use crate::access::{Cluster, Feature};
-use crate::dataset::{Task, Vocabularies};
+use crate::dataset::{HISTORY, Task, Vocabularies};
 use crate::layers::{ALIKE, UNLIKE};
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ impl Kind {
             // Figure 9 does not say; they get the tokens of the revised predictor and the clusters of the Transformer.
             _ => (Cluster::Sm, vec![Feature::PageDelta, Feature::Pc]),
         };
-        Task { cluster, features, distance }
+        Task { cluster, features, distance, least: HISTORY }
     }
 
     /// Numbers of a token.

@@ -94,6 +94,13 @@ pub const SETTINGS: &[Setting] = &[
         "choice: the paper does not say"
     ),
     setting!(
+        "prediction_brings",
+        "page",
+        Allowed::Choice(&["page", "block"]),
+        "what a predicted page brings: itself, or its 64 KB block, which PCI Express carries four times as fast",
+        "prefetching paper, section 4: one additional page"
+    ),
+    setting!(
         "prediction_top",
         "1",
         Allowed::Whole(1, 64),
@@ -322,6 +329,7 @@ pub struct Config {
     pub predicts_on: Trigger,
     pub predictions_in_flight: usize,
     pub fault_waits_for_prediction: bool,
+    pub prediction_brings_block: bool,
     pub prediction_top: usize,
     pub prediction_confidence: f64,
     pub predictor: String,
@@ -376,6 +384,7 @@ impl Config {
             predictions_in_flight: values.whole("predictions_in_flight") as usize,
             fault_waits_for_prediction: values.text("prediction_delays") == "fault"
                 && values.text("prefetcher") == "learned",
+            prediction_brings_block: values.text("prediction_brings") == "block",
             prediction_top: values.whole("prediction_top") as usize,
             prediction_confidence: values.real("prediction_confidence"),
             predictor: values.text("predictor").to_owned(),

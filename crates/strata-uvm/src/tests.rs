@@ -335,8 +335,7 @@ fn predictions_are_made_one_at_a_time_unless_told_otherwise() {
         for page in [0, 500, 1000] {
             let address = Addr(BASE + page * 4 * KB);
             let (warp, pc, sm, cta, kernel) = (strata_core::WarpId(0), 0, 0, 0, 0);
-            let access =
-                AccessInfo { address, sectors: 4, write: false, pc, sm, warp, cta, kernel, instructions: 0 };
+            let access = AccessInfo { address, sectors: 4, write: false, pc, sm, warp, cta, kernel, instructions: 0 };
             uvm.walked(PageId(address.0 / (4 * KB)), &access, Picos(0), &mut actions);
         }
         let predicted = |action: &Action| match action {

@@ -510,6 +510,9 @@ pub(crate) struct Training {
     /// Features of a token, separated by commas [default: the model's own]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) features: Vec<String>,
+    /// Requests that a history has at least; predictors for a machine want 1
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=30))]
+    pub(crate) least_history: u16,
     /// Sequences to train on, at most, evenly spaced
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub(crate) sequences: usize,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use strata_learn::LearnError;
 use strata_learn::access::{Access, Cluster, Feature};
 use strata_learn::checkpoint::Trained;
-use strata_learn::dataset::{Dataset, MOST_VALUES, Protocol, Split, Vocabularies};
+use strata_learn::dataset::{Dataset, HISTORY, MOST_VALUES, Protocol, Split, Vocabularies};
 use strata_learn::model::Model;
 use strata_learn::quantise::Precision;
 use strata_learn::spec::{Hlsh, Kind, Spec};
@@ -33,6 +33,8 @@ pub struct Fitting {
     pub cluster: Option<Cluster>,
     /// Other features than the kind's own.
     pub features: Option<Vec<Feature>>,
+    /// Requests that a history has at least.
+    pub least: usize,
     /// Sequences to train on, at most, evenly spaced.
     pub sequences: usize,
     /// Passes over them.
@@ -63,6 +65,7 @@ impl Fitting {
             distance: 1,
             cluster: None,
             features: None,
+            least: HISTORY,
             sequences: 20_000,
             epochs: if kind == Kind::Transformer { 3 } else { 8 },
             seed: 1,
@@ -79,6 +82,7 @@ impl Fitting {
     pub(super) fn data(&self, accesses: &[Access]) -> Result<(Dataset, Split, Vocabularies), LabError> {
         let mut task = self.kind.task(self.distance);
         task.cluster = self.cluster.unwrap_or(task.cluster);
+        task.least = self.least;
         task.features = self.features.clone().unwrap_or(task.features);
         let data = Dataset::new(accesses, task)?;
         let split = data.split(self.protocol, self.seed, self.sequences);

@@ -54,6 +54,7 @@ fn fitting(kind: &str, args: &Training) -> Result<Fitting, LabError> {
     fitting.cluster = cluster.transpose()?;
     fitting.features = Some(features).filter(|features| !features.is_empty());
     fitting.distance = usize::from(args.distance);
+    fitting.least = usize::from(args.least_history);
     fitting.sequences = args.sequences.max(1);
     fitting.epochs = args.epochs.unwrap_or(fitting.epochs);
     fitting.seed = args.seed;
