@@ -192,7 +192,10 @@ fn traces_that_are_none_are_told() {
     assert!(told(&path).contains("cannot read"));
     std::fs::write(&path, "no trace").expect("written");
     assert!(told(&path).contains("record it again"), "{}", told(&path));
-    let few = Dataset::new(&requests(40), Task { cluster: Cluster::SmWarp, features: vec![Feature::Pc], distance: 1, least: HISTORY });
+    let few = Dataset::new(
+        &requests(40),
+        Task { cluster: Cluster::SmWarp, features: vec![Feature::Pc], distance: 1, least: HISTORY },
+    );
     assert!(few.err().expect("refused").to_string().contains("record a longer run"));
 }
 
