@@ -45,6 +45,9 @@ pub enum LabError {
     /// A file of tensors is wrong.
     #[error(transparent)]
     Tensors(#[from] TensorError),
+    /// A predictor cannot be trained or used.
+    #[error(transparent)]
+    Learn(#[from] strata_learn::LearnError),
     /// Several errors, of as many files.
     #[error("{}", lines(.0, ToString::to_string))]
     Several(Vec<LabError>),

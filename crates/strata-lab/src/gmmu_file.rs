@@ -1,5 +1,5 @@
-//! Requests to the GMMU as a Parquet file, one row each: the thirteen features of the prefetching paper (Figure 3), the launch
-//! and the cycle. What predictors are trained on.
+//! Requests to the GMMU as a Parquet file, one row each: the thirteen features of the prefetching paper (Figure 3), the launch,
+//! the cycle and the instructions until then. What predictors are trained on.
 
 use crate::save::AtomicFile;
 use crate::stats_file::{begin, put};
@@ -11,6 +11,7 @@ use strata_uvm::GmmuRequest;
 
 const SCHEMA: &str = "message gmmu {
     required int64 cycle;
+    required int64 instructions;
     required int64 kernel;
     required int64 pc;
     required boolean hit;
@@ -33,7 +34,7 @@ const ROWS: usize = 1 << 18;
 /// A column of numbers.
 type Column = fn(&GmmuRequest) -> i64;
 
-const BEFORE_HIT: [Column; 3] = [|r| r.cycle as i64, |r| r.kernel.into(), |r| r.pc.into()];
+const BEFORE_HIT: [Column; 4] = [|r| r.cycle as i64, |r| r.instructions as i64, |r| r.kernel.into(), |r| r.pc.into()];
 const AFTER_HIT: [Column; 11] = [
     |r| r.warp.into(),
     |r| r.sm.into(),
@@ -80,6 +81,7 @@ mod tests {
     fn every_feature_is_read_back() {
         let request = GmmuRequest {
             cycle: 1,
+            instructions: 16,
             kernel: 2,
             pc: 3,
             hit: true,
@@ -101,10 +103,10 @@ mod tests {
         let reader = SerializedFileReader::try_from(path.as_path()).expect("a Parquet file");
         let rows: Vec<_> = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect();
         assert_eq!(rows.len(), 3);
-        let expected = [1, 2, 3, 0, 5, 6, 7, 8, 9, 10, 11, 12, -13, -14, -15];
+        let expected = [1, 16, 2, 3, 0, 5, 6, 7, 8, 9, 10, 11, 12, -13, -14, -15];
         for (column, &value) in expected.iter().enumerate() {
-            if column == 3 {
-                assert!(rows[1].get_bool(3).expect("a truth"));
+            if column == 4 {
+                assert!(rows[1].get_bool(4).expect("a truth"));
             } else {
                 assert_eq!(rows[1].get_long(column).expect("a number"), value, "column {column}");
             }

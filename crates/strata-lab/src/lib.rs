@@ -14,6 +14,7 @@
 //! * [`mechanisms`]: what can be put into a machine;
 //! * [`snapshot`], [`observe`], [`profile`](mod@profile): what memory holds, how compressible it is, and what follows for Buddy
 //!   Compression;
+//! * [`prefetch`]: predictors of page accesses;
 //! * [`silicon`]: what real GPUs measured;
 //! * [`validate`]: the machine beside them;
 //! * [`compare`](mod@compare): machines side by side;
@@ -54,6 +55,7 @@ pub mod observe;
 pub mod offload;
 mod page_heat;
 mod parallel;
+pub mod prefetch;
 pub mod profile;
 pub mod ptx_check;
 pub mod report;

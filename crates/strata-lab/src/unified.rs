@@ -3,6 +3,7 @@
 use crate::error::LabError;
 use crate::gmmu_file;
 use crate::page_heat;
+use crate::prefetch;
 use crate::run::save_json;
 use serde_json::{Map, Value, json};
 use std::ops::Range;
@@ -37,7 +38,8 @@ impl Unified {
         }
         let machine =
             strata_uvm::Machine { core_khz: gpu.clock.core.khz(), sms_per_tpc: gpu.sm.per_port, memory: gpu.dram.size };
-        let uvm = Uvm::new(config.clone(), machine, managed.clone(), None);
+        let predictor = prefetch::in_loop(&config)?;
+        let uvm = Uvm::new(config.clone(), machine, managed.clone(), predictor);
         let core_khz = gpu.clock.core.khz();
         Ok(Self { config, handle: Handle::new(uvm.map_err(LabError::Request)?), managed, core_khz })
     }

@@ -222,7 +222,7 @@ fn bad_settings_of_unified_memory_are_refused() {
         (&["uvm.device_memory=64KB"], "at least one tree of 2 MiB"),
         (&["uvm.device_memory=12GB"], "more than the 11 GiB of this GPU"),
         (&["uvm.prefetcher=nearest"], "`uvm.prefetcher` cannot be `nearest`"),
-        (&["uvm.prefetcher=learned"], "needs a trained predictor"),
+        (&["uvm.prefetcher=learned", "uvm.predictor=missing.safetensors"], "cannot read `missing.safetensors`"),
     ];
     for (set, message) in cases {
         let refused = unified("saxpy", set, false, out.path()).expect_err("refused");
@@ -230,4 +230,18 @@ fn bad_settings_of_unified_memory_are_refused() {
     }
     let refused = unified("saxpy", &["uvm.adaptive=on"], true, out.path()).expect_err("refused");
     assert!(refused.contains("`--check-data` cannot follow"), "{refused}");
+}
+
+/// The predictor that comes with the project, trained further on the way: nothing is lost, and two runs are alike.
+#[test]
+fn a_learned_prefetcher_brings_pages_and_is_deterministic() {
+    let set = ["uvm.prefetcher=learned", "uvm.fine_tune=20000", "uvm.prediction_top=2", "uvm.prediction_brings=block"];
+    let runs = [0, 1].map(|_| {
+        let out = tempfile::tempdir().expect("a folder");
+        unified("bicg", &set, true, out.path()).expect("a good request")
+    });
+    assert_eq!(runs[0].passed, Some(true), "{:?}", runs[0].error);
+    assert!(runs[0].stats().number("gpu.uvm.prefetched_pages") > Some(0.0));
+    let [first, second] = runs.each_ref().map(|run| run.to_json()["stats"].clone());
+    assert_eq!(first, second);
 }

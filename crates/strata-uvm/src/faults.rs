@@ -3,7 +3,7 @@
 use crate::geometry::{Page, Tree};
 use crate::model::{Uvm, Wake};
 use crate::prefetch::Asked;
-use crate::settings::Charge;
+use crate::settings::{Charge, Trigger};
 use crate::space::Flags;
 use crate::transfer::Incoming;
 use std::ops::Range;
@@ -45,7 +45,6 @@ impl Uvm {
             let pages = self.ask_prefetcher(tree, faults, &[]);
             self.schedule(&pages, faults, true, now);
         }
-        self.ask_predictor(now, out);
         faults.clear();
         self.batch = faults;
         self.make_room(now, out);
@@ -74,13 +73,19 @@ impl Uvm {
         pages
     }
 
-    /// A predictor may name more pages, which come later.
-    fn ask_predictor(&mut self, now: Picos, out: &mut Actions) {
+    /// A predictor may name more pages, which come later. Only so many predictions are made at once: those of faults wait for
+    /// their turn, those of mere requests are left out, since another will come.
+    pub(crate) fn ask_predictor(&mut self, now: Picos, out: &mut Actions) {
+        let cycle = self.cycle(now);
+        let waits = self.config.predicts_on == Trigger::Fault;
+        let Some(turn) = self.predicting.iter_mut().min().filter(|free| waits || **free <= cycle) else { return };
         let mut pages = Vec::new();
         self.prefetcher.predict(&self.space, &mut pages);
         if !pages.is_empty() {
+            *turn = cycle.max(*turn) + self.prefetcher.latency();
+            let ready = *turn;
             self.predicted.push_back(pages);
-            self.wake_at(self.cycle(now) + self.prefetcher.latency(), Wake::Predicted, out);
+            self.wake_at(ready, Wake::Predicted, out);
         }
     }
 
@@ -121,6 +126,9 @@ impl Uvm {
             let gap = pages.get(k + 1).is_none_or(|next| next.0 != page.0 + 1);
             if faulted && charges {
                 self.charge(each);
+                if self.config.fault_waits_for_prediction {
+                    self.channels.push(Incoming::Service { cycles: self.prefetcher.latency() });
+                }
             }
             if (faulted || gap)
                 && let Some(pages) = run.take()

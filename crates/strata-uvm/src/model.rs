@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::record::{GmmuRequest, Recorder};
 use crate::series::{Course, Moment, Series};
 use crate::service::Service;
-use crate::settings::{Config, Model};
+use crate::settings::{Config, Model, Trigger};
 use crate::space::{Flags, Space};
 use crate::stats::Counts;
 use crate::transfer::Channels;
@@ -80,6 +80,8 @@ pub struct Uvm {
     pub(crate) batch: Vec<Page>,
     /// Pages that predictors named, and that come when their latency has passed.
     pub(crate) predicted: VecDeque<Vec<Page>>,
+    /// When each of the predictions that can be made at once has ended or will end, in core cycles.
+    pub(crate) predicting: Vec<u64>,
     /// Device memory, and what other allocations take of it, in pages.
     pub(crate) memory: u64,
     pub(crate) unmanaged: Vec<(Addr, u64)>,
@@ -121,6 +123,7 @@ impl Uvm {
             recorder: Recorder::new(machine.sms_per_tpc, config.trace),
             batch: Vec::new(),
             predicted: VecDeque::new(),
+            predicting: vec![0; config.predictions_in_flight],
             memory: memory.0 / config.page_size.0,
             unmanaged: Vec::new(),
             oversubscribed: false,
@@ -265,6 +268,9 @@ impl Paging for Uvm {
             let (address, array) = (self.space.geometry.address(page), self.space.allocation(page).start);
             let request = self.recorder.note(access, address, array, here, self.clock.passed(now).0);
             self.prefetcher.observe(&request);
+            if self.config.predicts_on == Trigger::Request {
+                self.ask_predictor(now, out);
+            }
         }
         if here {
             self.counts.hits += weight;
@@ -301,6 +307,9 @@ impl Paging for Uvm {
             Decision::Migrate => {
                 self.space.accessed(page, access.write);
                 self.far_fault(page, now, out);
+                if self.config.predicts_on == Trigger::Fault {
+                    self.ask_predictor(now, out);
+                }
                 Walk::Wait(Self::fault_of(page))
             }
         }

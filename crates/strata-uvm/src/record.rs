@@ -9,6 +9,8 @@ use strata_sim::seam::AccessInfo;
 pub struct GmmuRequest {
     /// Core cycle.
     pub cycle: u64,
+    /// Thread instructions issued before it.
+    pub instructions: u64,
     /// Number of the launch.
     pub kernel: u32,
     /// Program counter.
@@ -64,6 +66,7 @@ impl Recorder {
         let delta = |k: usize| here[k].wrapping_sub(before[k]) as i64;
         let request = GmmuRequest {
             cycle,
+            instructions: access.instructions,
             kernel: access.kernel,
             pc: access.pc,
             hit,

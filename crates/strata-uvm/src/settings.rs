@@ -73,6 +73,62 @@ pub const SETTINGS: &[Setting] = &[
         "prefetching paper, section 7.3: 1 us"
     ),
     setting!(
+        "prediction_trigger",
+        "fault",
+        Allowed::Choice(&["fault", "request"]),
+        "what makes the learned prefetcher predict: far faults, or every request to the GMMU that finds it idle",
+        "prefetching paper, section 4: for a faulty page"
+    ),
+    setting!(
+        "predictions_in_flight",
+        "1",
+        Allowed::Whole(1, 65536),
+        "predictions that are made at once; those of further faults wait",
+        "choice: one predictor at the UVM backend (section 7.3)"
+    ),
+    setting!(
+        "prediction_delays",
+        "page",
+        Allowed::Choice(&["page", "fault"]),
+        "what waits for a prediction: only the predicted page, or the fault's own transfer, too",
+        "choice: the paper does not say"
+    ),
+    setting!(
+        "prediction_brings",
+        "page",
+        Allowed::Choice(&["page", "block"]),
+        "what a predicted page brings: itself, or its 64 KB block, which PCI Express carries four times as fast",
+        "prefetching paper, section 4: one additional page"
+    ),
+    setting!(
+        "prediction_top",
+        "1",
+        Allowed::Whole(1, 64),
+        "pages that a prediction names at most",
+        "prefetching paper, section 4: top-1"
+    ),
+    setting!(
+        "prediction_confidence",
+        "0",
+        Allowed::Real(0.0, 1.0),
+        "least probability of a page that is named",
+        "prefetching paper: none"
+    ),
+    setting!(
+        "predictor",
+        "shipped",
+        Allowed::Text,
+        "checkpoint of the learned prefetcher (`strata prefetch train`); `shipped`: the one that comes with the project",
+        "prefetching paper, section 7.1: pre-trained on five programs with other inputs"
+    ),
+    setting!(
+        "fine_tune",
+        "50000000",
+        Allowed::Whole(0, 1 << 50),
+        "thread instructions after which the learned prefetcher is trained on what it saw since; 0: never",
+        "prefetching paper, section 7.1: every 50 million"
+    ),
+    setting!(
         "eviction",
         "model",
         Allowed::Choice(&["model", "lru", "tree", "sequential", "random", "lfu", "lru-page", "driver"]),
@@ -224,6 +280,15 @@ pub enum Model {
     Driver,
 }
 
+/// What makes a learned prefetcher predict.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trigger {
+    /// A far fault.
+    Fault,
+    /// Any request to the GMMU.
+    Request,
+}
+
 /// How the latency of a far fault counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Charge {
@@ -261,6 +326,14 @@ pub struct Config {
     pub prefetcher_when_full: Option<String>,
     pub prefetch_threshold: u32,
     pub prediction_latency: u64,
+    pub predicts_on: Trigger,
+    pub predictions_in_flight: usize,
+    pub fault_waits_for_prediction: bool,
+    pub prediction_brings_block: bool,
+    pub prediction_top: usize,
+    pub prediction_confidence: f64,
+    pub predictor: String,
+    pub fine_tune: Option<u64>,
     pub eviction: String,
     pub invalidate_clean: bool,
     pub free_buffer: f64,
@@ -307,6 +380,15 @@ impl Config {
             prefetcher_when_full: Some(values.text("prefetcher_when_full").to_owned()).filter(|name| name != "model"),
             prefetch_threshold: values.whole("prefetch_threshold") as u32,
             prediction_latency: values.whole("prediction_latency"),
+            predicts_on: if values.text("prediction_trigger") == "request" { Trigger::Request } else { Trigger::Fault },
+            predictions_in_flight: values.whole("predictions_in_flight") as usize,
+            fault_waits_for_prediction: values.text("prediction_delays") == "fault"
+                && values.text("prefetcher") == "learned",
+            prediction_brings_block: values.text("prediction_brings") == "block",
+            prediction_top: values.whole("prediction_top") as usize,
+            prediction_confidence: values.real("prediction_confidence"),
+            predictor: values.text("predictor").to_owned(),
+            fine_tune: Some(values.whole("fine_tune")).filter(|&instructions| instructions > 0),
             eviction: choice("eviction", "lru", "driver"),
             invalidate_clean: on("invalidate_clean"),
             free_buffer: values.real("free_buffer"),

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Validate(validate) => commands::validate::validate(validate),
         Command::Bench(bench) => commands::bench::bench(&bench),
         Command::Compress(compress) => commands::compress::compress(compress),
+        Command::Prefetch(prefetch) => commands::prefetch::prefetch(prefetch),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Cuda(cuda) => commands::cuda::cuda(cuda),
         Command::Completions(completions) => commands::completions::print(&completions),

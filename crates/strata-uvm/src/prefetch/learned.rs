@@ -22,12 +22,14 @@ pub trait Predictor {
 pub struct Learned {
     predictor: Box<dyn Predictor>,
     latency: u64,
+    /// A predicted page brings its block.
+    whole_blocks: bool,
     addresses: Vec<Addr>,
 }
 
 impl Learned {
-    pub(super) fn new(predictor: Box<dyn Predictor>, latency: u64) -> Self {
-        Self { predictor, latency, addresses: Vec::new() }
+    pub(super) fn new(predictor: Box<dyn Predictor>, latency: u64, whole_blocks: bool) -> Self {
+        Self { predictor, latency, whole_blocks, addresses: Vec::new() }
     }
 }
 
@@ -45,7 +47,12 @@ impl Prefetcher for Learned {
         self.predictor.predict(&mut self.addresses);
         let first = space.geometry.address(Page(0));
         let known = self.addresses.iter().filter(|address| address.0 >= first.0);
-        pages.extend(known.map(|&address| space.geometry.page_at(address)));
+        let named = known.map(|&address| space.geometry.page_at(address)).filter(|&page| space.is_managed(page));
+        if self.whole_blocks {
+            pages.extend(named.flat_map(|page| space.geometry.pages(space.geometry.block(page))).map(Page));
+        } else {
+            pages.extend(named);
+        }
     }
 
     fn latency(&self) -> u64 {

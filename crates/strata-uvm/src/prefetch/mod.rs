@@ -65,7 +65,9 @@ pub(crate) fn named(
         ("sequential", _) => Box::new(sequential::SequentialLocal),
         ("random", _) => Box::new(random::RandomPage),
         ("driver", _) => Box::new(driver::DriverBitmap { threshold: config.prefetch_threshold }),
-        ("learned", Some(predictor)) => Box::new(Learned::new(predictor, config.prediction_latency)),
+        ("learned", Some(predictor)) => {
+            Box::new(Learned::new(predictor, config.prediction_latency, config.prediction_brings_block))
+        }
         ("learned", None) => {
             return Err("`uvm.prefetcher=learned` needs a trained predictor, and there is none in this run".to_owned());
         }

@@ -9,6 +9,7 @@ pub(crate) mod cuda;
 pub(crate) mod gpus;
 pub(crate) mod mechanisms;
 pub(crate) mod offload;
+pub(crate) mod prefetch;
 pub(crate) mod profile;
 pub(crate) mod reproduce;
 pub(crate) mod run;

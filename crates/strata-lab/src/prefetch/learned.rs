@@ -1,0 +1,65 @@
+//! A trained predictor in a machine with unified memory.
+
+use crate::error::LabError;
+use std::path::Path;
+use strata_core::Addr;
+use strata_learn::access::Access;
+use strata_learn::checkpoint::Trained;
+use strata_learn::inference::Predictor;
+use strata_learn::online::{Online, Rules};
+use strata_uvm::{Config, GmmuRequest};
+
+/// The predictor that comes with the project: pre-trained on half of the traces of ATAX, Backprop, BICG, Hotspot and NW with
+/// other inputs than the studies', as in section 7.1 of the prefetching paper (`docs/learned-prefetching.md` says how).
+const SHIPPED: &[u8] = include_bytes!("../../data/predictors/pretrained.safetensors");
+
+struct InLoop {
+    online: Online,
+    pages: Vec<u64>,
+}
+
+impl strata_uvm::Predictor for InLoop {
+    fn observe(&mut self, request: &GmmuRequest) {
+        self.online.observe(&access_of(request));
+    }
+
+    fn predict(&mut self, addresses: &mut Vec<Addr>) {
+        self.pages.clear();
+        self.online.predict(&mut self.pages);
+        addresses.extend(self.pages.iter().map(|&page| Addr(page)));
+    }
+}
+
+/// The predictor that settings ask for, if they ask for one.
+pub(crate) fn in_loop(config: &Config) -> Result<Option<Box<dyn strata_uvm::Predictor>>, LabError> {
+    if config.prefetcher != "learned" {
+        return Ok(None);
+    }
+    let (trained, _) = match config.predictor.as_str() {
+        "shipped" => Trained::parse(SHIPPED)
+            .map_err(|reason| LabError::Request(format!("the predictor that comes with this version: {reason}")))?,
+        path => Trained::load(Path::new(path))?,
+    };
+    let rules = Rules {
+        top: config.prediction_top,
+        confidence: config.prediction_confidence as f32,
+        fine_tune: config.fine_tune,
+    };
+    Ok(Some(Box::new(InLoop { online: Online::new(Predictor::new(trained), rules), pages: Vec::new() })))
+}
+
+fn access_of(request: &GmmuRequest) -> Access {
+    Access {
+        cycle: request.cycle,
+        instructions: request.instructions,
+        kernel: request.kernel,
+        pc: request.pc,
+        hit: request.hit,
+        warp: request.warp,
+        sm: request.sm,
+        tpc: request.tpc,
+        cta: request.cta,
+        page: request.page,
+        array: request.array,
+    }
+}

@@ -1,0 +1,56 @@
+//! A program's requests to the GMMU, recorded.
+
+use crate::error::LabError;
+use crate::mechanisms::Combination;
+use crate::monitor::Monitor;
+use crate::request::RunRequest;
+use crate::result::RunResult;
+use crate::run::run;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use strata_learn::trace_file;
+
+/// A recorded trace.
+pub struct Traced {
+    /// The run that it is of.
+    pub result: RunResult,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Requests, and the share of them whose page was on the device.
+    pub requests: usize,
+    /// See above.
+    pub hit_rate: f64,
+}
+
+impl Traced {
+    /// For scripts.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "workload": self.result.name,
+            "passed": self.result.passed,
+            "trace": self.path.display().to_string(),
+            "requests": self.requests,
+            "page_hit_rate": self.hit_rate,
+        })
+    }
+}
+
+/// Runs a program with unified memory on the machine of the request and puts its requests to the GMMU into `output`.
+pub fn record(mut request: RunRequest, output: &Path, monitor: &Arc<Monitor>) -> Result<Traced, LabError> {
+    request.with = Combination::parse("uvm")?;
+    request.set.push("uvm.trace=on".to_owned());
+    let result = run(&request, monitor)?;
+    let made = result.host.directory.join("gmmu.parquet");
+    if let Some(parent) = output.parent() {
+        std::fs::create_dir_all(parent).map_err(|error| LabError::io("write", parent, error))?;
+    }
+    // The result's own copy is not needed twice; between file systems a rename is not possible.
+    std::fs::rename(&made, output)
+        .or_else(|_| std::fs::copy(&made, output).map(|_| ()))
+        .map_err(|error| LabError::io("write", output, error))?;
+    let accesses = trace_file::read(output)?;
+    let hits = accesses.iter().filter(|access| access.hit).count();
+    let hit_rate = hits as f64 / accesses.len() as f64;
+    Ok(Traced { result, path: output.to_owned(), requests: accesses.len(), hit_rate })
+}

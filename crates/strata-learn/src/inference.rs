@@ -1,0 +1,146 @@
+//! One prediction at a time, as in a machine: weights packed once, memory kept, nothing allocated from the second prediction on.
+//!
+//! The layers are those of training; so are the bits, since an element of a product is the same sum in the same order however it
+//! is computed.
+
+use crate::checkpoint::Trained;
+use crate::distilled::Distilled;
+use crate::layers::loss::softmax;
+use crate::model::Workspace;
+use std::time::Instant;
+
+/// A model ready to predict.
+pub struct Predictor {
+    trained: Trained,
+    parameters: Vec<f32>,
+    work: Workspace,
+    /// The road of the distilled kind.
+    distilled: Option<Distilled>,
+}
+
+/// Nanoseconds of predictions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latency {
+    /// Half of them take at most this.
+    pub p50: u64,
+    /// Ninety of a hundred.
+    pub p90: u64,
+    /// Ninety-nine of a hundred.
+    pub p99: u64,
+    /// Predictions in a second, one after the other.
+    pub per_second: u64,
+}
+
+impl Predictor {
+    /// Packs the weights, at the model's precision.
+    pub fn new(trained: Trained) -> Self {
+        let mut predictor = Self { trained, parameters: Vec::new(), work: Workspace::default(), distilled: None };
+        predictor.pack();
+        predictor
+    }
+
+    fn pack(&mut self) {
+        self.trained.precision.apply(self.trained.model.parameters(), &mut self.parameters);
+        self.distilled = Distilled::new(&self.trained.model, &self.parameters);
+        if self.distilled.is_none() {
+            self.trained.model.prepare(&self.parameters, &mut self.work);
+        }
+    }
+
+    /// What predicts.
+    pub fn trained(&self) -> &Trained {
+        &self.trained
+    }
+
+    /// Changes it; then its weights are packed anew.
+    pub fn change(&mut self, change: impl FnOnce(&mut Trained)) {
+        change(&mut self.trained);
+        self.work = Workspace::default();
+        self.pack();
+    }
+
+    /// The logits of one history, given as numbers.
+    pub fn logits(&mut self, ids: &[u32]) -> &mut [f32] {
+        match &mut self.distilled {
+            Some(distilled) => distilled.logits(ids),
+            None => self.trained.model.forward(&self.parameters, ids, &mut self.work),
+        }
+    }
+
+    /// The likeliest class; never the unknown.
+    pub fn best(&mut self, ids: &[u32]) -> u32 {
+        let logits = self.logits(ids);
+        greatest(logits.get(1..).unwrap_or_default()).map_or(0, |at| at as u32 + 1)
+    }
+
+    /// The `most` likeliest classes whose probability is at least `least`, the best first.
+    pub fn likeliest(&mut self, ids: &[u32], most: usize, least: f32, out: &mut Vec<u32>) {
+        out.clear();
+        if most == 1 && least <= 0.0 {
+            out.push(self.best(ids));
+            return;
+        }
+        let row = self.logits(ids);
+        softmax(row);
+        for _ in 0..most {
+            let mut best = (0, 0.0);
+            for (class, &value) in row.iter().enumerate().skip(1) {
+                if value > best.1 {
+                    best = (class, value);
+                }
+            }
+            if best.0 == 0 || best.1 < least {
+                break;
+            }
+            row[best.0] = 0.0;
+            out.push(best.0 as u32);
+        }
+    }
+
+    /// Measures predictions of these histories, one behind the other, each `rounds` times.
+    pub fn latency(&mut self, ids: &[u32], history: usize, rounds: usize) -> Latency {
+        let mut times = Vec::new();
+        let mut sum = 0u64;
+        for round in 0..=rounds {
+            for ids in ids.chunks_exact(history) {
+                let begin = Instant::now();
+                let best = self.best(ids);
+                let time = begin.elapsed().as_nanos() as u64;
+                std::hint::black_box(best);
+                // The first round warms caches up.
+                if round > 0 {
+                    times.push(time);
+                    sum += time;
+                }
+            }
+        }
+        times.sort_unstable();
+        let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or(0);
+        let per_second = (times.len() as u128 * 1_000_000_000 / u128::from(sum.max(1))) as u64;
+        Latency { p50: at(0.5), p90: at(0.9), p99: at(0.99), per_second }
+    }
+}
+
+/// Where the greatest of some numbers is, the first if there are several: blocks first, then within one.
+fn greatest(values: &[f32]) -> Option<usize> {
+    const BLOCK: usize = 64;
+    let most = |block: &[f32]| -> f32 {
+        let mut lanes = [f32::NEG_INFINITY; 8];
+        let (whole, rest) = block.as_chunks::<8>();
+        for eight in whole {
+            for (most, value) in lanes.iter_mut().zip(eight) {
+                // Not `f32::max`, which must look for numbers that are none.
+                *most = if *value > *most { *value } else { *most };
+            }
+        }
+        lanes.iter().chain(rest).fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a })
+    };
+    let mut best = (0, f32::NEG_INFINITY);
+    for (k, block) in values.chunks(BLOCK).enumerate() {
+        let most = most(block);
+        if most > best.1 {
+            best = (k * BLOCK, most);
+        }
+    }
+    values.get(best.0..)?.iter().position(|value| *value == best.1).map(|at| best.0 + at)
+}
