@@ -121,8 +121,25 @@ impl Predictor {
     }
 }
 
-/// Where the greatest of some numbers is, the first if there are several: blocks first, then within one.
+/// Where the greatest of some numbers is, the first if there are several.
 fn greatest(values: &[f32]) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what it was compiled for.
+        return unsafe { greatest_avx2(values) };
+    }
+    greatest_plain(values)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn greatest_avx2(values: &[f32]) -> Option<usize> {
+    greatest_plain(values)
+}
+
+/// Blocks first, then within one.
+#[inline(always)]
+fn greatest_plain(values: &[f32]) -> Option<usize> {
     const BLOCK: usize = 64;
     let most = |block: &[f32]| -> f32 {
         let mut lanes = [f32::NEG_INFINITY; 8];
@@ -143,4 +160,21 @@ fn greatest(values: &[f32]) -> Option<usize> {
         }
     }
     values.get(best.0..)?.iter().position(|value| *value == best.1).map(|at| best.0 + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn the_greatest_is_the_first_of_them() {
+        let mut random = Random::new(4);
+        for length in [0, 1, 7, 64, 65, 200, 1001] {
+            let values: Vec<f32> = (0..length).map(|_| random.below(50) as f32).collect();
+            let most = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let expected = values.iter().position(|value| *value == most);
+            assert_eq!((greatest(&values), greatest_plain(&values)), (expected, expected), "{length}");
+        }
+    }
 }

@@ -283,9 +283,10 @@ mod tests {
         let (a, b, start) = (numbers(m * k), numbers(k * n), numbers(m * n));
         let at = |row: usize, p: usize| if transposed { a[p * m + row] } else { a[row * k + p] };
         let of = |p: usize, column: usize| if transposed { b[column * k + p] } else { b[p * n + column] };
-        let views = match transposed {
-            true => (View::transposed(&a, m), View::transposed(&b, k)),
-            false => (View::rows(&a, k), View::rows(&b, n)),
+        let views = if transposed {
+            (View::transposed(&a, m), View::transposed(&b, k))
+        } else {
+            (View::rows(&a, k), View::rows(&b, n))
         };
         let (mut c, mut plain) = (start.clone(), start.clone());
         multiply_add((m, k, n), views.0, views.1, &mut c, &mut Packed::default());
