@@ -164,19 +164,6 @@ impl Dataset {
         Split { train: spaced(train, most), validate: spaced(validate, most / 5), test: spaced(test, most) }
     }
 
-    /// Samples before and after a moment, given as a share of the trace: Figure 9's halves.
-    pub fn halves(&self, from: f64, middle: f64, to: f64, most: usize) -> Split {
-        let at = |share: f64| ((self.samples.len() as f64 * share) as usize).min(self.samples.len());
-        let (before, after) = (&self.samples[at(from)..at(middle)], &self.samples[at(middle)..at(to)]);
-        let validate = before.iter().copied().step_by(10).collect::<Vec<_>>();
-        let train = before.iter().copied().enumerate().filter(|(k, _)| k % 10 != 0).map(|(_, s)| s).collect::<Vec<_>>();
-        Split {
-            train: evenly_spaced(&train, most),
-            validate: evenly_spaced(&validate, most / 5),
-            test: evenly_spaced(after, most),
-        }
-    }
-
     /// The vocabularies of some samples: of their histories' features and of their labels.
     pub fn vocabularies(&self, samples: &[u32], most: usize) -> Vocabularies {
         let width = self.task.features.len();

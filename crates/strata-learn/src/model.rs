@@ -3,7 +3,7 @@
 use crate::dataset::HISTORY;
 use crate::layers::{
     AddNorm, Attention, Back, Chain, Clamp, Convolution, Embedding, Hashing, LastAttention, Layer, Linear, Lstm, Norm,
-    Role, Saved, Thinning, loss,
+    Saved, Thinning, loss,
 };
 use crate::matrix::Packed;
 use crate::parameters::{Builder, Parameters};
@@ -25,28 +25,6 @@ pub struct Workspace {
     d_embedded: Vec<f32>,
     saved: Saved,
     packed: Packed,
-}
-
-impl Workspace {
-    /// How many tokens of the last sequences hashing left, copied and erased.
-    pub fn thinned(&self) -> [u64; 3] {
-        let mut counts = [0; 3];
-        count_roles(&self.saved, &mut counts);
-        counts
-    }
-}
-
-fn count_roles(saved: &Saved, counts: &mut [u64; 3]) {
-    for role in &saved.roles {
-        counts[match role {
-            Role::Kept => 0,
-            Role::Copied(_) => 1,
-            Role::Erased => 2,
-        }] += 1;
-    }
-    for inner in &saved.inner {
-        count_roles(inner, counts);
-    }
 }
 
 impl Model {

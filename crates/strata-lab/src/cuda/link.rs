@@ -59,10 +59,9 @@ fn put<'a>(
             Some(name) if statement.is_external => !defined.contains(name) && weak.insert(name),
             Some(name) if statement.is_weak => weak.insert(name),
             Some(_) => true,
-            None => HEADER
-                .iter()
-                .find(|word| statement.text.trim_start().starts_with(**word))
-                .is_none_or(|w| header.insert(*w)),
+            None => {
+                HEADER.iter().find(|word| code(statement.text).starts_with(**word)).is_none_or(|w| header.insert(*w))
+            }
         };
         if keep {
             out.push_str(&rename(statement.text, renamed, number));
@@ -130,7 +129,7 @@ fn statements(text: &str) -> Vec<Statement<'_>> {
         }
         at += 1;
         // A character of several bytes is never one of those above.
-        while !text.is_char_boundary(at) {
+        while at < text.len() && !text.is_char_boundary(at) {
             at += 1;
         }
         if let Some(end) = end {

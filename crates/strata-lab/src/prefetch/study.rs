@@ -136,13 +136,8 @@ pub struct Study {
     pub checkpoint: Option<PathBuf>,
 }
 
-/// Judges everything on every trace. Rows come as they are done, too.
-pub fn study(
-    traces: &[PathBuf],
-    study: &Study,
-    begins: &mut dyn FnMut(Step<'_>),
-    done: &mut dyn FnMut(&Row),
-) -> Result<Vec<Row>, LabError> {
+/// Judges everything on every trace.
+pub fn study(traces: &[PathBuf], study: &Study, begins: &mut dyn FnMut(Step<'_>)) -> Result<Vec<Row>, LabError> {
     let mut rows = Vec::new();
     let jobs = traces.len() * study.protocols.len() * study.models.len().max(1);
     let mut job = 0;
@@ -153,7 +148,6 @@ pub fn study(
             begins(Step { done: job, of: jobs, name: &program });
             let (trained, _) = Trained::load(checkpoint)?;
             let row = checkpoint_row(&program, trained, &accesses)?;
-            done(&row);
             rows.push(row);
             job += 1;
             continue;
@@ -172,7 +166,6 @@ pub fn study(
                     for baseline in Baseline::ALL {
                         let score = baseline.score(&accesses, &data, &split);
                         rows.push(Row::baseline(&program, &fitting, baseline, &data, score));
-                        done(&rows[rows.len() - 1]);
                     }
                 }
                 let model = fitting.fit(all, None, &mut |_| (), &mut |_, _| ());
@@ -181,7 +174,6 @@ pub fn study(
                     let (task, words) = (data.task().clone(), words.clone());
                     let trained = Trained { task, words, model: held, precision, origin: program.clone() };
                     rows.push(Row::judged(&program, &fitting, trained, all));
-                    done(&rows[rows.len() - 1]);
                 }
             }
         }

@@ -106,7 +106,7 @@ fn eval(args: &PrefetchEval) -> Result<ExitCode, Failure> {
     };
     let mut line = Series::new();
     let mut begins = |step: strata_lab::Step<'_>| line.begins(step.done, step.of, step.name);
-    let rows = prefetch::study(&args.traces, &study, &mut begins, &mut |_| ());
+    let rows = prefetch::study(&args.traces, &study, &mut begins);
     drop(line);
     let rows = rows?;
     if args.json {
