@@ -241,10 +241,11 @@ fn faults_hits_and_pending_are_told_apart() {
 
 #[test]
 fn a_cta_stays_until_its_stores_have_their_pages() {
+    /// CTAs that four SMs hold at once.
+    const PLACES: usize = 4 * 32;
     let mut bench = Bench::new(&["uvm.prefetcher=none"], 0);
     bench.allocate(0, 2 * MB);
-    // One CTA more than four SMs hold at once: it comes when the page has, and so finds it.
-    const PLACES: usize = 4 * 32;
+    // One more comes when the page has, and so finds it.
     let warp = [Do::Store(BASE)];
     bench.run(&[&warp[..]; PLACES + 1]).expect("it runs");
     let c = bench.counts();
