@@ -1,6 +1,6 @@
 //! What happens in the course of time and of instructions, in bins of equal length.
 //!
-//! However long a run gets, it has at most [`BINS`] bins: when they do not suffice, two become one.
+//! However long a run gets, it has at most 2,048 bins: when they do not suffice, two become one.
 
 use crate::stats::Counts;
 
