@@ -1,12 +1,22 @@
-//! The grammar of the command line.
+//! The grammar of the command line. Commands with commands or choices of their own have a file of their own.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+mod cuda;
+mod offload;
+mod prefetch;
+mod profile;
+mod trace;
+
+pub(crate) use cuda::{Cuda, CudaCommand};
+pub(crate) use offload::Offload;
+pub(crate) use prefetch::{Prefetch, PrefetchCommand, PrefetchEval, PrefetchTrace, PrefetchTrain, Training};
+pub(crate) use profile::Profile;
+pub(crate) use trace::{Trace, TraceCommand, TraceInfo, TraceRecord};
+
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use strata_lab::LabError;
 use strata_lab::compress::{Codec, Rule};
-use strata_lab::offload::Assumptions;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -154,62 +164,6 @@ pub(crate) struct Check {
     pub(crate) json: bool,
 }
 
-const OFFLOAD_EXAMPLES: &str = "\
-Examples:
-  strata offload kernel.ptx
-  strata offload kernel.ptx --load-miss-rate 0.8 --address-bytes 8
-  strata offload build/*.ptx --json | jq '.files[].candidates[] | select(.condition)'
-
-TX and RX are the change of traffic of one warp to and from the memory stack, in words of 32 bits;
-negative is saved. docs/offload.md explains the table.
-Exit status: 0 every file was searched, 2 bad usage, or a file that cannot be read or parsed.";
-
-/// Find the blocks of PTX files that are worth offloading to a memory stack (TOM)
-#[derive(Args)]
-#[command(after_help = OFFLOAD_EXAMPLES)]
-pub(crate) struct Offload {
-    /// PTX files
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Share of the cache lines of a load that miss in the GPU's caches
-    #[arg(long, value_name = "SHARE", default_value_t = Assumptions::default().load_miss_rate, allow_negative_numbers = true)]
-    pub(crate) load_miss_rate: f64,
-    /// Cache lines that a load of a warp touches
-    #[arg(long, value_name = "LINES", default_value_t = Assumptions::default().load_coalescing, allow_negative_numbers = true)]
-    pub(crate) load_coalescing: f64,
-    /// Cache lines that a store of a warp touches
-    #[arg(long, value_name = "LINES", default_value_t = Assumptions::default().store_coalescing, allow_negative_numbers = true)]
-    pub(crate) store_coalescing: f64,
-    /// Lanes of a warp
-    #[arg(long, value_name = "N", default_value_t = Assumptions::default().warp_size)]
-    pub(crate) warp_size: u32,
-    /// Bytes of an address on the links: 4 or 8
-    #[arg(long, value_name = "N", default_value_t = Assumptions::default().address_bytes)]
-    pub(crate) address_bytes: u32,
-    /// The most candidates of a kernel
-    #[arg(long, value_name = "N", default_value_t = Assumptions::default().table_entries)]
-    pub(crate) table_entries: usize,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-impl Offload {
-    /// What the search takes for granted.
-    pub(crate) fn assumptions(&self) -> Result<Assumptions, LabError> {
-        let assumptions = Assumptions {
-            warp_size: self.warp_size,
-            load_coalescing: self.load_coalescing,
-            store_coalescing: self.store_coalescing,
-            load_miss_rate: self.load_miss_rate,
-            address_bytes: self.address_bytes,
-            table_entries: self.table_entries,
-        };
-        assumptions.check().map_err(|error| LabError::Request(error.to_string()))?;
-        Ok(assumptions)
-    }
-}
-
 const GPUS_EXAMPLES: &str = "\
 Examples:
   strata gpus                            the machines that are built in
@@ -278,78 +232,6 @@ pub(crate) struct Compare {
     /// Directory below which the results are saved [default: strata-out]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-}
-
-const PROFILE_EXAMPLES: &str = "\
-Examples:
-  strata profile ep --size small -o ep-targets.toml
-  strata run ep --size medium --gpu p100-buddy --with buddy --set buddy.targets=ep-targets.toml
-  strata profile prog.toml --threshold 0.1 --design per-allocation
-  strata profile ep --snapshots ep && strata compress ep/*.safetensors";
-
-/// Take snapshots of a program's memory and choose Buddy Compression's target for each allocation
-#[derive(Args)]
-#[command(after_help = PROFILE_EXAMPLES)]
-pub(crate) struct Profile {
-    /// Workload or launch file
-    pub(crate) what: String,
-    /// tiny, small, medium, paper, or an instance's label [default: small]
-    #[arg(long)]
-    pub(crate) size: Option<String>,
-    /// Seed of the inputs [default: 1, or the launch file's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-    /// How finely to annotate
-    #[arg(long, value_enum, default_value_t = Design::ZeroPage)]
-    pub(crate) design: Design,
-    /// Buddy Threshold: the largest share of an allocation's entries that may be over its target
-    #[arg(long, value_name = "SHARE", default_value_t = 0.3)]
-    pub(crate) threshold: f64,
-    /// Least share of entries within 8 bytes, in every snapshot, for a target of 16x
-    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
-    pub(crate) mostly_zero: f64,
-    /// Save the snapshots in this directory, for `strata compress`
-    #[arg(long, value_name = "DIR")]
-    pub(crate) snapshots: Option<PathBuf>,
-    /// Write the targets to this annotation file
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// The designs that the paper compares
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Design {
-    /// One target for the whole program
-    Naive,
-    /// A target for each allocation, up to 4x
-    PerAllocation,
-    /// And 16x for allocations that stay mostly zero
-    ZeroPage,
-}
-
-impl From<Design> for strata_lab::profile::Design {
-    fn from(design: Design) -> Self {
-        match design {
-            Design::Naive => Self::Naive,
-            Design::PerAllocation => Self::PerAllocation,
-            Design::ZeroPage => Self::ZeroPage,
-        }
-    }
-}
-
-impl Profile {
-    /// The rule that the shares make.
-    pub(crate) fn rule(&self) -> Result<Rule, LabError> {
-        for (share, option) in [(self.threshold, "--threshold"), (self.mostly_zero, "--mostly-zero")] {
-            if !(0.0..=1.0).contains(&share) {
-                return Err(LabError::Request(format!("`{option}` is a share: 0 to 1, not {share}")));
-            }
-        }
-        Ok(Rule { threshold: self.threshold, mostly_zero: self.mostly_zero })
-    }
 }
 
 const REPRODUCE_EXAMPLES: &str = "\
@@ -459,250 +341,6 @@ pub(crate) struct Compress {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-const PREFETCH_EXAMPLES: &str = "\
-Examples:
-  strata prefetch trace nw --size paper -o nw.parquet
-  strata prefetch train nw.parquet -o nw.safetensors
-  strata prefetch eval nw.parquet --checkpoint nw.safetensors
-  strata prefetch eval *.parquet --models transformer,revised --protocols paper,time,random
-  strata run nw --gpu gtx1080ti --with uvm --set uvm.prefetcher=learned --set uvm.predictor=nw.safetensors
-
-docs/learned-prefetching.md says what models, protocols and precisions are.";
-
-/// Predict page accesses: record them, train predictors, judge these
-#[derive(Args)]
-#[command(after_help = PREFETCH_EXAMPLES)]
-pub(crate) struct Prefetch {
-    #[command(subcommand)]
-    pub(crate) command: PrefetchCommand,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum PrefetchCommand {
-    Trace(PrefetchTrace),
-    Train(PrefetchTrain),
-    Eval(PrefetchEval),
-}
-
-/// Run a program with unified memory and record its requests to the GMMU
-#[derive(Args)]
-pub(crate) struct PrefetchTrace {
-    /// Workload (see `strata workloads`) or launch file (`.toml`)
-    pub(crate) what: String,
-    /// The trace to write (Parquet)
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
-    /// tiny, small, medium, paper, or an instance's label [default: small]
-    #[arg(long)]
-    pub(crate) size: Option<String>,
-    /// Seed of the inputs [default: 1, or the launch file's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-    /// The machine: preset, or path of a `.toml` file
-    #[arg(long, value_name = "NAME", default_value = "gtx1080ti")]
-    pub(crate) gpu: String,
-    /// Change a parameter of that machine or of unified memory; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Directory below which the result is saved [default: strata-out]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-}
-
-/// What models are trained on, and how much
-#[derive(Args)]
-pub(crate) struct Training {
-    /// Requests ahead that are predicted: 1 to 30
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=30))]
-    pub(crate) distance: u16,
-    /// What makes a sequence: pc, kernel, sm, cta, warp, sm+warp [default: the model's own]
-    #[arg(long, value_name = "KEY")]
-    pub(crate) cluster: Option<String>,
-    /// Features of a token, separated by commas [default: the model's own]
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub(crate) features: Vec<String>,
-    /// Requests that a history has at least; predictors for a machine want 1
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=30))]
-    pub(crate) least_history: u16,
-    /// Sequences to train on, at most, evenly spaced
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
-    pub(crate) sequences: usize,
-    /// Passes over them [default: the model's own]
-    #[arg(long, value_name = "N")]
-    pub(crate) epochs: Option<usize>,
-    /// Seed of parameters, order and division
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Attention is left out if deltas have converged (auto), always or never
-    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "always", "never"])]
-    pub(crate) bypass: String,
-    /// Hashing of attention as the paper writes it, with tokens that meet themselves
-    #[arg(long)]
-    pub(crate) literal_hlsh: bool,
-    /// Host threads; results do not depend on them [default: all]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
-}
-
-/// Train a predictor on traces and save it
-#[derive(Args)]
-pub(crate) struct PrefetchTrain {
-    /// Traces of `strata prefetch trace`; several are learned together
-    #[arg(required = true, value_name = "TRACE")]
-    pub(crate) traces: Vec<PathBuf>,
-    /// The checkpoint to write (safetensors)
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
-    /// transformer, revised, distilled, lstm, cnn, mlp, linear
-    #[arg(long, value_name = "KIND", default_value = "revised")]
-    pub(crate) model: String,
-    /// float, clamped, 4bit
-    #[arg(long, value_name = "KIND", default_value = "float")]
-    pub(crate) precision: String,
-    /// How samples are divided: paper, time, random
-    #[arg(long, value_name = "NAME", default_value = "paper")]
-    pub(crate) protocol: String,
-    #[command(flatten)]
-    pub(crate) training: Training,
-    /// Share of each trace that is used, from its beginning
-    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
-    pub(crate) share: f64,
-    /// Values and classes to leave room for, so that more can be learned in a machine
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65536))]
-    pub(crate) room: Option<u32>,
-    /// Stop when this share of the validation part is predicted
-    #[arg(long, value_name = "SHARE")]
-    pub(crate) enough: Option<f64>,
-    /// Go on with a training that was interrupted
-    #[arg(long)]
-    pub(crate) resume: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Judge a checkpoint, or train and judge models, beside table-driven baselines
-#[derive(Args)]
-pub(crate) struct PrefetchEval {
-    /// Traces of `strata prefetch trace`
-    #[arg(required = true, value_name = "TRACE")]
-    pub(crate) traces: Vec<PathBuf>,
-    /// A checkpoint of `strata prefetch train`, judged as it is
-    #[arg(long, value_name = "FILE", conflicts_with = "models")]
-    pub(crate) checkpoint: Option<PathBuf>,
-    /// Models to train: transformer, revised, distilled, lstm, cnn, mlp, linear
-    #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "revised")]
-    pub(crate) models: Vec<String>,
-    /// How samples are divided: paper, time, random
-    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "paper")]
-    pub(crate) protocols: Vec<String>,
-    /// float, clamped, 4bit
-    #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "float")]
-    pub(crate) precisions: Vec<String>,
-    #[command(flatten)]
-    pub(crate) training: Training,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-const TRACE_EXAMPLES: &str = "\
-Examples:
-  strata trace record bfs --size small -o bfs.strata-trace
-  strata trace info bfs.strata-trace
-  strata run bfs.strata-trace --gpu titan-x-pascal
-
-A replay takes the same cycles as the execution, unless the program's control flow depends on the order of blocks or warps.";
-
-/// Record what a program's warps do, to time it on many machines without executing it again
-#[derive(Args)]
-#[command(after_help = TRACE_EXAMPLES)]
-pub(crate) struct Trace {
-    #[command(subcommand)]
-    pub(crate) command: TraceCommand,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum TraceCommand {
-    Record(TraceRecord),
-    Info(TraceInfo),
-}
-
-/// Run a program without time and record it
-#[derive(Args)]
-#[command(after_help = "The result of the run is saved as by `strata run`. A program that fails leaves no trace.")]
-pub(crate) struct TraceRecord {
-    /// Workload (see `strata workloads`) or launch file (`.toml`)
-    pub(crate) what: String,
-    /// The trace to write; its name ends in `.strata-trace`
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
-    /// tiny, small, medium, paper, or an instance's label [default: small]
-    #[arg(long)]
-    pub(crate) size: Option<String>,
-    /// Seed of the inputs [default: 1, or the launch file's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-    /// Stop a launch that executes more than N warp instructions
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) max_instructions: Option<u64>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Directory below which the result is saved [default: strata-out]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-}
-
-/// Show what a trace holds
-#[derive(Args)]
-pub(crate) struct TraceInfo {
-    /// The trace
-    pub(crate) file: PathBuf,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-const CUDA_EXAMPLES: &str = "\
-Examples:
-  strata cuda build vecadd.cu            compile to ./vecadd
-  strata cuda build main.cu kernels.cu -o prog -- -O2 -lineinfo -Iinclude
-  strata run --gpu v100 -- ./prog        and run it
-
-The compiler is NVIDIA's own `nvcc`, from $STRATA_CUDA_BIN or the path, or from Python packages (no GPU and no
-CUDA installation is needed). docs/cuda.md says how to get it.";
-
-/// Compile CUDA programs so that `strata run --` can run them
-#[derive(Args)]
-#[command(after_help = CUDA_EXAMPLES)]
-pub(crate) struct Cuda {
-    #[command(subcommand)]
-    pub(crate) command: CudaCommand,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum CudaCommand {
-    Build(CudaBuild),
-}
-
-/// Compile and link CUDA sources with PTX in them and the CUDA runtime as a shared library
-#[derive(Args)]
-pub(crate) struct CudaBuild {
-    /// Sources
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// The program to write [default: the first source without its extension]
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Further arguments of nvcc
-    #[arg(last = true, value_name = "NVCC ARGUMENTS")]
-    pub(crate) arguments: Vec<OsString>,
 }
 
 /// Print a completion script for a shell
