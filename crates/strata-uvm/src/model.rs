@@ -85,6 +85,8 @@ pub struct Uvm {
     /// Device memory, and what other allocations take of it, in pages.
     pub(crate) memory: u64,
     pub(crate) unmanaged: Vec<(Addr, u64)>,
+    /// Warps that have ended leave: nothing moves over the link.
+    warps_leave: bool,
     /// Memory did not suffice before; UVMSmart forgets it at a synchronisation.
     pub(crate) oversubscribed: bool,
     pub(crate) counts: Counts,
@@ -126,6 +128,7 @@ impl Uvm {
             predicting: vec![0; config.predictions_in_flight],
             memory: memory.0 / config.page_size.0,
             unmanaged: Vec::new(),
+            warps_leave: true,
             oversubscribed: false,
             counts: Counts::default(),
             series: Series::new(),
@@ -205,6 +208,16 @@ impl Uvm {
         self.counts.prefetched_used += u64::from(prefetched);
         self.counts.used_prefetched += u64::from(prefetched);
         self.counts.used_foreseen += u64::from(foreseen);
+    }
+
+    /// An artefact of UVMSmart: a warp only ends while PCI Express is idle (the fetch stage of its `shader.cc`), so that a
+    /// CTA which is done keeps its place while pages move, and no other comes to miss what is on its way.
+    fn let_warps_leave(&mut self, out: &mut Actions) {
+        let leave = self.is_driver() || self.channels.idle();
+        if leave != self.warps_leave {
+            self.warps_leave = leave;
+            out.push(Action::WarpsMayLeave(leave));
+        }
     }
 
     /// A page on the device is accessed.
@@ -297,7 +310,9 @@ impl Paging for Uvm {
             Decision::HoldLink => {
                 self.counts.remote += weight;
                 self.space.accessed(page, false);
-                Walk::Wait(self.read_over_link(now, out))
+                let fault = self.read_over_link(now, out);
+                self.let_warps_leave(out);
+                Walk::Wait(fault)
             }
             Decision::Nap(until) => {
                 self.space.accessed(page, access.write);
@@ -326,10 +341,12 @@ impl Paging for Uvm {
             Some(Wake::Predicted) => self.prediction_is_ready(now, out),
             Some(Wake::Waited) | None => {}
         }
+        self.let_warps_leave(out);
     }
 
     fn host(&mut self, call: &HostCall, now: Picos, out: &mut Actions) {
         self.heard(call, now, out);
+        self.let_warps_leave(out);
     }
 
     fn counts(&self) -> Vec<SideCount> {

@@ -67,6 +67,11 @@ impl Channels {
         self.reads.push_back(item);
     }
 
+    /// Nothing moves, and nothing waits to.
+    pub(crate) fn idle(&self) -> bool {
+        self.no_reads() && self.zero_copies.is_empty() && !self.writing && self.writes.is_empty()
+    }
+
     /// Nothing comes, and nothing waits to.
     pub(crate) fn no_reads(&self) -> bool {
         self.reading.is_none() && self.reads.is_empty()

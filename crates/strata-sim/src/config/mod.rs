@@ -114,6 +114,8 @@ pub struct SmConfig {
     pub policy: SchedulerPolicy,
     /// Memory instructions that can wait for the load/store unit.
     pub memory_queue: u32,
+    /// A warp leaves when all its stores are acknowledged; otherwise when they have issued.
+    pub acknowledged_stores: bool,
     /// Cycles between the end of a CTA and the start of the next in its place.
     pub cta_start_cycles: u32,
     /// Cycles in which a barrier of a CTA counts one warp: it opens no earlier than the first warp's coming and so many cycles

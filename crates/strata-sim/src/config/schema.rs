@@ -156,6 +156,7 @@ section! {
         schedulers: Whole(1, 16),
         policy: SCHEDULERS,
         memory_queue: SOME,
+        acknowledged_stores: Flag,
         cta_start_cycles: CYCLES,
         barrier_cycles: Whole(1, 64),
     }

@@ -87,25 +87,31 @@ impl Machine {
         all.then_some(slot)
     }
 
-    /// A warp has done all it does: true if it must stay until its stores have their pages.
-    pub(super) fn stays_for_stores(&mut self, warp: u32) -> bool {
+    /// A warp has done all it does: true if it must stay for its stores, or until a mechanism lets it leave.
+    pub(super) fn must_stay(&mut self, warp: u32) -> bool {
+        let held = self.warps[warp as usize].stores_to_wait_for > 0 || self.stays_for_pager(warp);
+        self.warps[warp as usize].held = held;
+        held
+    }
+
+    /// A warp that had to stay may leave at core cycle `at`.
+    pub(super) fn goes_on_leaving(&mut self, warp: u32, at: u64) {
         let w = &mut self.warps[warp as usize];
-        w.held = w.stores_without_page > 0;
-        w.held
+        w.time = w.time.max(at);
+        self.wake(warp, at);
     }
 
-    /// A store of a warp waits for its page.
-    pub(super) fn store_waits_for_page(&mut self, warp: WarpId) {
-        self.warps[warp.0 as usize].stores_without_page += 1;
+    /// A warp may not leave before a store of it.
+    pub(super) fn waits_for_store(&mut self, warp: WarpId) {
+        self.warps[warp.0 as usize].stores_to_wait_for += 1;
     }
 
-    /// It goes on at core cycle `at`.
-    pub(super) fn store_has_its_page(&mut self, warp: WarpId, at: u64) {
+    /// The store goes on at core cycle `at`.
+    pub(super) fn no_longer_waits_for_store(&mut self, warp: WarpId, at: u64) {
         let w = &mut self.warps[warp.0 as usize];
-        w.stores_without_page -= 1;
-        if w.held && w.stores_without_page == 0 {
-            w.time = w.time.max(at);
-            self.wake(warp.0, at);
+        w.stores_to_wait_for -= 1;
+        if w.held && w.stores_to_wait_for == 0 {
+            self.goes_on_leaving(warp.0, at);
         }
     }
 

@@ -155,7 +155,7 @@ impl Machine {
             }
         }
         self.tell_written(r.home.slice, r.line, r.sectors);
-        self.store_done(ready);
+        self.store_done(request, ready);
         self.requests.remove(request);
         self.page_released(r.line);
     }
@@ -239,7 +239,7 @@ impl Machine {
             self.write_back(r.line, r.sectors, valid, ready);
         }
         if r.load == NONE {
-            self.store_done(ready);
+            self.store_done(request, ready);
             self.requests.remove(request);
             self.page_released(r.line);
             return;
@@ -251,10 +251,16 @@ impl Machine {
     }
 
     /// A store or a reduction has taken effect at L2 cycle `ready`.
-    fn store_done(&mut self, ready: u64) {
+    fn store_done(&mut self, request: u32, ready: u64) {
         self.stats.stores += 1;
         self.stores_out -= 1;
-        self.last_store = self.last_store.max(self.config.clock.l2.edge(Cycles(ready)));
+        let time = self.config.clock.l2.edge(Cycles(ready));
+        self.last_store = self.last_store.max(time);
+        let r = self.requests[request];
+        if r.warp != NONE {
+            let arrival = self.send_to_sm(r.home.slice, r.sm, time, 0);
+            self.queue.push(arrival, Event::new(Event::ACKNOWLEDGED, r.warp));
+        }
     }
 
     /// Writes back what is dirty in a line that stays.

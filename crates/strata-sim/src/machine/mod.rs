@@ -79,7 +79,7 @@ use offload::Offloader;
 use paging::Pager;
 use plan::MemorySides;
 use sm_memory::{LoadOp, LoadStoreUnit, Request};
-use strata_core::{Addr, Bytes, GridSource, LineAddr};
+use strata_core::{Addr, Bytes, GridSource, LineAddr, WarpId};
 use translate::Tlbs;
 use warp::WarpState;
 
@@ -107,6 +107,8 @@ impl Event {
     const WALK: u32 = 7;
     /// The paging mechanism is to be woken.
     const WAKE: u32 = 8;
+    /// A warp hears that a store of it has taken effect.
+    const ACKNOWLEDGED: u32 = 9;
 
     fn new(kind: u32, index: u32) -> Self {
         debug_assert!(index < 1 << Self::SHIFT);
@@ -420,7 +422,7 @@ impl Machine {
                     self.give_up();
                     return Err(MachineError::Program);
                 }
-                issue::Outcome::Exited(_) if self.stays_for_stores(index) => {}
+                issue::Outcome::Exited(_) if self.must_stay(index) => {}
                 issue::Outcome::Exited(at) => {
                     live -= 1;
                     end = end.max(at);
@@ -504,6 +506,7 @@ impl Machine {
             Event::TABLE => self.table_comes(event.index(), t),
             Event::WALK => self.walk_ends(event.index(), t),
             Event::WAKE => self.pager_wakes(event.index(), t),
+            Event::ACKNOWLEDGED => self.no_longer_waits_for_store(WarpId(event.index()), self.core_cycle(t)),
             _ => {}
         }
     }

@@ -27,6 +27,8 @@ pub(super) struct Pager {
     pub(super) walking: Slab<LineOp>,
     /// Accesses that wait for a fault.
     waiting: FxHashMap<FaultId, Vec<LineOp>>,
+    /// Warps that have done all they do, if the mechanism does not let them leave.
+    staying: Option<Vec<u32>>,
     actions: Actions,
 }
 
@@ -45,6 +47,7 @@ impl Machine {
             lines,
             walking: Slab::default(),
             waiting: FxHashMap::default(),
+            staying: None,
             actions: Actions::new(),
         }));
     }
@@ -129,7 +132,7 @@ impl Machine {
                 let arrival = self.host_link.send(direction, t, bytes);
                 self.remote(op, arrival);
                 if op.is_write() {
-                    self.store_has_its_page(op.warp, self.core_cycle(t));
+                    self.no_longer_waits_for_store(op.warp, self.core_cycle(t));
                 }
             }
             Walk::Wait(fault) => pager.waiting.entry(fault).or_default().push(op),
@@ -191,6 +194,7 @@ impl Machine {
                     }
                 }
                 Action::Arrive(pages) => self.watch_arrival(pages),
+                Action::WarpsMayLeave(may) => self.warps_may_leave(may, t),
                 Action::Leave { pages, copied } => {
                     if let Some(tlbs) = &mut self.tlbs {
                         tlbs.forget(pages);
@@ -211,6 +215,26 @@ impl Machine {
         self.pager.as_mut().and_then(|pager| pager.waiting.remove(&fault)).unwrap_or_default()
     }
 
+    fn warps_may_leave(&mut self, may: bool, t: Picos) {
+        let Some(pager) = &mut self.pager else { return };
+        let stayed = std::mem::replace(&mut pager.staying, (!may).then(Vec::new)).unwrap_or_default();
+        let cycle = self.core_cycle(t);
+        for warp in stayed {
+            self.goes_on_leaving(warp, cycle);
+        }
+    }
+
+    /// True if the mechanism makes a warp stay that has done all it does.
+    pub(super) fn stays_for_pager(&mut self, warp: u32) -> bool {
+        match self.pager.as_mut().and_then(|pager| pager.staying.as_mut()) {
+            Some(staying) => {
+                staying.push(warp);
+                true
+            }
+            None => false,
+        }
+    }
+
     /// An access whose page has come goes on, when its SM's load/store unit has a cycle for it.
     fn replay(&mut self, op: LineOp, t: Picos) {
         let at = self.lsu_replays(op.sm, self.core_cycle(t));
@@ -226,7 +250,7 @@ impl Machine {
     fn goes_on(&mut self, op: LineOp, at: u64) {
         self.go(op, at);
         if op.is_write() {
-            self.store_has_its_page(op.warp, at);
+            self.no_longer_waits_for_store(op.warp, at);
         }
     }
 

@@ -470,6 +470,39 @@ fn a_kernel_waits_for_a_store_whose_page_comes_late() {
     assert!((1200..1203).contains(&late), "{late}");
 }
 
+/// Every page is here; a warp that has ended stays for a microsecond after the first walk.
+struct KeepsWarps;
+
+impl Paging for KeepsWarps {
+    fn walked(&mut self, _: PageId, _: &AccessInfo, now: Picos, out: &mut Actions) -> Walk {
+        out.push(Action::WarpsMayLeave(false));
+        out.push(Action::Timer { at: now + Picos(1_000_000), token: Token(0) });
+        Walk::Here
+    }
+
+    fn wake(&mut self, _: Token, _: Picos, out: &mut Actions) {
+        out.push(Action::WarpsMayLeave(true));
+    }
+}
+
+#[test]
+fn a_warp_that_has_ended_stays_while_a_mechanism_says_so() {
+    let set = ["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0", "dram.timing.refi=0"];
+    let ended = |keep: bool| {
+        let mut machine = small_l2(&set);
+        if keep {
+            machine.set_paging(Box::new(KeepsWarps), EVERYTHING);
+        }
+        // Whether a register comes is not asked for: the warp ends as soon as its load has issued.
+        cycles(&mut machine, &[Do::LoadPastL1(0x10000)])
+    };
+    let (plain, kept) = (ended(false), ended(true));
+    assert!(
+        (1200..1203 + plain).contains(&kept) && kept > plain,
+        "{kept} after a microsecond at 1.2 GHz, {plain} before"
+    );
+}
+
 /// Sends pages away again: TLBs forget them and caches drop their lines.
 struct Evicts;
 

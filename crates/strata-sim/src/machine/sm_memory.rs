@@ -34,6 +34,8 @@ pub(super) struct Request {
     pub(super) load: u32,
     /// Where it fills in L1, or [`NONE`].
     pub(super) place: u32,
+    /// The warp that stays until this store is acknowledged, or [`NONE`].
+    pub(super) warp: u32,
     /// Next in a list of requests that wait for the same thing.
     pub(super) next: u32,
     /// When it was ready to leave the SM, core cycles; since when it waits.
@@ -267,7 +269,8 @@ impl Machine {
             }
             What::CachedStore | What::Store => {
                 self.stats.l1_writes += 1;
-                self.send(*sm, request, Kind::Write, NONE, NONE, at);
+                let sent = self.send(*sm, request, Kind::Write, NONE, NONE, at);
+                self.expect_acknowledgement(sent, op.warp);
                 if *what == What::CachedStore {
                     self.write_l1(*sm, request);
                 }
@@ -275,8 +278,19 @@ impl Machine {
             What::Atomic(load) => {
                 self.stats.atomics += 1;
                 self.drop_from_l1(*sm, request.line);
-                self.send(*sm, request, Kind::Atomic, load, NONE, at);
+                let sent = self.send(*sm, request, Kind::Atomic, load, NONE, at);
+                if load == NONE {
+                    self.expect_acknowledgement(sent, op.warp);
+                }
             }
+        }
+    }
+
+    /// A store has left: its warp stays until it hears of it, if it is configured so.
+    fn expect_acknowledgement(&mut self, request: u32, warp: WarpId) {
+        if self.config.sm.acknowledged_stores {
+            self.requests[request].warp = warp.0;
+            self.waits_for_store(warp);
         }
     }
 
@@ -355,6 +369,7 @@ impl Machine {
             home: Home::NOWHERE,
             load,
             place: place.index(),
+            warp: NONE,
             next: head,
             since,
         });
@@ -420,7 +435,7 @@ impl Machine {
     }
 
     /// Sends a request towards L2; it leaves the SM at core cycle `at` plus the latency of a miss, when the port is free.
-    fn send(&mut self, sm: u32, line: &LineRequest, kind: Kind, load: u32, place: u32, at: u64) {
+    fn send(&mut self, sm: u32, line: &LineRequest, kind: Kind, load: u32, place: u32, at: u64) -> u32 {
         let since = at + u64::from(self.config.l1.miss_latency);
         let request = Request {
             line: line.line,
@@ -431,6 +446,7 @@ impl Machine {
             home: self.interleave.home(line.line),
             load,
             place,
+            warp: NONE,
             next: NONE,
             since,
         };
@@ -441,11 +457,12 @@ impl Machine {
         let unit = &mut self.sms[sm as usize];
         if awaited && unit.outstanding >= self.config.l1.mshrs {
             unit.held.push_back(request);
-            return;
+            return request;
         }
         unit.outstanding += u32::from(awaited);
         self.stores_out += u32::from(!awaited);
         self.leave_sm(request, since);
+        request
     }
 
     fn leave_sm(&mut self, request: u32, ready: u64) {

@@ -126,7 +126,7 @@ impl Machine {
         ready += u64::from(tlb.walk_cycles);
         if paged {
             if op.is_write() {
-                self.store_waits_for_page(op.warp);
+                self.waits_for_store(op.warp);
             }
             let time = self.core_time(ready);
             if let Some(pager) = &mut self.pager {

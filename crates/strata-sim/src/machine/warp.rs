@@ -65,9 +65,10 @@ pub(super) struct WarpState {
     pub(super) group: u32,
     /// It has issued its barrier and waits.
     pub(super) at_barrier: bool,
-    /// Stores of it that wait for their page: until they go on it cannot leave, because they may have to be done again.
-    pub(super) stores_without_page: u32,
-    /// It has nothing left to do but to wait for those.
+    /// Stores of it until whose going on it cannot leave: those without a page, which may have to be done again, and, if it
+    /// is configured so, those that are not acknowledged.
+    pub(super) stores_to_wait_for: u32,
+    /// It has nothing left to do but to wait for those, or for a mechanism.
     pub(super) held: bool,
     pub(super) exited: bool,
 }
@@ -91,7 +92,7 @@ impl WarpState {
             blocked: NONE,
             group: NONE,
             at_barrier: false,
-            stores_without_page: 0,
+            stores_to_wait_for: 0,
             held: false,
             exited: false,
         }

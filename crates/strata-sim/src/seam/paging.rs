@@ -78,6 +78,8 @@ pub enum Action {
     Retry(FaultId),
     /// Pages have come: device memory holds what the host held.
     Arrive(PageRange),
+    /// From now on, warps that have done all they do leave, or stay: a CTA that stays keeps its place from the next one.
+    WarpsMayLeave(bool),
     /// Pages leave: every TLB forgets them, L1 and L2 drop their lines after writing back what is dirty.
     Leave {
         /// Which.
