@@ -274,7 +274,7 @@ fn sectors(timings: &[Timing]) -> Figure {
 }
 
 /// What the paper does not show.
-pub(super) fn beyond(timings: &[Timing], sweeps: bool) -> Vec<Figure> {
+pub(super) fn beyond(timings: &[Timing]) -> Vec<Figure> {
     let note = "Sectors of duplicates that reads want, over all Data-Reads; those that L2 has of the reference, over them; lines \
                 that the spill area grew to.";
     let columns = [
@@ -284,16 +284,14 @@ pub(super) fn beyond(timings: &[Timing], sweeps: bool) -> Vec<Figure> {
     ];
     let mut reads = by_program(timings, shares("reads", "What cache-assisted reads find", note, "share"), &columns);
     reads.chart = None;
-    let mut figures = vec![reads, sectors(timings)];
-    if sweeps {
-        let note = "IPC over the baseline's, if a controller's hash unit takes a block every so many core cycles; the paper \
-                    charges latency alone, an unpipelined unit takes one every 228.";
-        let columns = speeds(HASH_INTERVALS.map(|cycles| (format!("{cycles} cycles"), Scheme::HashInterval(cycles))));
-        figures.push(by_program(
-            timings,
-            ratios("hash-interval", "Speed by the hash unit's interval", note, "relative IPC"),
-            &columns,
-        ));
-    }
-    figures
+    vec![reads, sectors(timings)]
+}
+
+/// What a hash unit costs that is not pipelined.
+pub(super) fn hash_intervals(timings: &[Timing]) -> Figure {
+    let note = "IPC over the baseline's, if a controller's hash unit takes a block every so many core cycles; the paper \
+                charges latency alone, an unpipelined unit takes one every 228.";
+    let columns = speeds(HASH_INTERVALS.map(|cycles| (format!("{cycles} cycles"), Scheme::HashInterval(cycles))));
+    let frame = ratios("hash-interval", "Speed by the hash unit's interval", note, "relative IPC");
+    by_program(timings, frame, &columns)
 }

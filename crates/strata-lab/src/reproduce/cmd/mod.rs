@@ -14,7 +14,7 @@ use crate::monitor::Step;
 use crate::report::Page;
 use figures::{ALL, COMPUTE, MEMORY, answered_by_fifo, deduplicated, removed, share};
 use std::path::Path;
-use suite::{FIFO_DEPTHS, NAMED, PROGRAMS, Program, Scheme};
+use suite::{FIFO_DEPTHS, NAMED, PROGRAMS, Program, Scheme, Sweeps};
 use timing::{Point, Timing};
 
 /// Runs everything and makes the page.
@@ -24,25 +24,27 @@ pub(super) fn reproduce(
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
     match effort {
-        Effort::Quick => study(&PROGRAMS, |_| "small", false, directory, begins),
-        Effort::Standard => study(&PROGRAMS, |program| program.standard, true, directory, begins),
-        Effort::Full => study(&PROGRAMS, |_| "paper-cmd", true, directory, begins),
+        Effort::Quick => study(&PROGRAMS, |_| "small", Sweeps::None, directory, begins),
+        Effort::Standard => study(&PROGRAMS, |program| program.standard, Sweeps::OfSmall, directory, begins),
+        Effort::Full => study(&PROGRAMS, |_| "paper-cmd", Sweeps::OfAll, directory, begins),
     }
 }
 
 fn study(
     programs: &[Program],
     size: fn(&Program) -> &'static str,
-    sweeps: bool,
+    sweeps: Sweeps,
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
-    let timings = timing::study(programs, size, &Scheme::all(sweeps), &Runs::below(directory)?, begins)?;
+    let timings = timing::study(programs, size, sweeps, &Runs::below(directory)?, begins)?;
+    let sweeps = sweeps != Sweeps::None;
     let wrong = failures(&timings);
     if !wrong.is_empty() {
         return Err(LabError::Request(format!("programs failed:\n{}", wrong.join("\n"))));
     }
     let timings = &timings[..];
+    let swept: Vec<Timing> = timings.iter().filter(|t| !sweeps || t.is_swept()).cloned().collect();
     let mut all = vec![
         figures::inputs(timings),
         figures::figure_2(timings),
@@ -53,9 +55,12 @@ fn study(
     ];
     all.extend(figures::figure_13(timings));
     all.extend([figures::figure_14(timings), figures::figure_15(timings), figures::figure_16(timings)]);
-    all.extend(figures::figure_17(timings, sweeps));
-    all.extend([figures::figure_18(timings, sweeps), figures::figure_19(timings)]);
-    all.extend(figures::beyond(timings, sweeps));
+    all.extend(figures::figure_17(&swept, sweeps));
+    all.extend([figures::figure_18(&swept, sweeps), figures::figure_19(timings)]);
+    all.extend(figures::beyond(timings));
+    if sweeps {
+        all.push(figures::hash_intervals(&swept));
+    }
     let introduction = format!(
         "Programs on the machine cmd-gddr6, at the size {}. Our programs are our own, written after the originals at a smaller \
          scale; the machine is scaled down with programs that would fit into its caches, and those that still do are marked \
@@ -181,6 +186,9 @@ fn rows(timings: &[Timing], sweeps: bool) -> Vec<Row> {
         of_cmd(&|p| p.hit_rates[2]),
     );
     if sweeps {
+        let with = |scheme: Scheme, value: fn(&Point) -> Option<f64>| {
+            mean(counted(ALL).iter().filter(|t| t.is_swept()).filter_map(|t| value(&t.point(scheme)?)))
+        };
         for kb in [77, 538] {
             let ours = with(Scheme::HashStore(kb), deduplicated);
             let (metric, path) = (format!("writes removed, {kb} KB"), format!("duplicate_writes_removed.{kb}KB"));
@@ -205,7 +213,7 @@ mod tests {
     fn every_figure_is_made() {
         let programs = [PROGRAMS[4], PROGRAMS[6], PROGRAMS[8]];
         let directory = tempfile::tempdir().expect("a folder");
-        let (page, rows) = study(&programs, |_| "tiny", false, directory.path(), &mut |_| ()).expect("it runs");
+        let (page, rows) = study(&programs, |_| "tiny", Sweeps::None, directory.path(), &mut |_| ()).expect("it runs");
         for figure in &page.figures {
             assert_eq!(figure.rows.len(), programs.len() + 3, "{}", figure.id);
         }

@@ -99,6 +99,28 @@ pub(super) const MODEL: ScaleModel = ScaleModel {
     most: 8,
 };
 
+/// Whose sensitivities are studied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sweeps {
+    /// Nobody's.
+    None,
+    /// Those of programs whose standard input is `small`: those of the others take more than an hour.
+    OfSmall,
+    /// Everybody's.
+    OfAll,
+}
+
+impl Sweeps {
+    /// The machines that a program runs on.
+    pub(super) fn schemes(self, program: &Program) -> Vec<Scheme> {
+        Scheme::all(match self {
+            Self::None => false,
+            Self::OfSmall => program.standard == "small",
+            Self::OfAll => true,
+        })
+    }
+}
+
 impl Scheme {
     /// All of them; `sweeps` adds those of the sensitivity studies.
     pub(super) fn all(sweeps: bool) -> Vec<Self> {

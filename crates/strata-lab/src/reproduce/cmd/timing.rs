@@ -1,6 +1,6 @@
 //! Every program on every machine.
 
-use super::suite::{CMD, MODEL, Program, Scheme};
+use super::suite::{CMD, MODEL, Program, Scheme, Sweeps};
 use crate::error::LabError;
 use crate::mechanisms::Combination;
 use crate::monitor::Step;
@@ -101,6 +101,7 @@ impl Point {
 }
 
 /// One program on all machines.
+#[derive(Clone)]
 pub(super) struct Timing {
     pub(super) program: Program,
     /// Of the input.
@@ -126,6 +127,11 @@ impl Timing {
     /// How much faster than the baseline: 1 is as fast. The instructions are the same, so this is the ratio of IPCs.
     pub(super) fn speed(&self, scheme: Scheme) -> Option<f64> {
         Some(self.point(Scheme::Baseline)?.cycles / self.point(scheme)?.cycles)
+    }
+
+    /// Its sensitivities were studied.
+    pub(super) fn is_swept(&self) -> bool {
+        self.points.iter().any(|(scheme, _)| matches!(scheme, Scheme::HashStore(_)))
     }
 
     /// The program fits into the caches even so: no part of means.
@@ -160,7 +166,7 @@ impl Input {
 pub(super) fn study(
     programs: &[Program],
     size: fn(&Program) -> &'static str,
-    schemes: &[Scheme],
+    sweeps: Sweeps,
     runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Timing>, LabError> {
@@ -169,8 +175,11 @@ pub(super) fn study(
     let inputs =
         parallel::map(programs, threads, name, begins, |program| Input::measure(*program, size(program), runs));
     let inputs: Vec<Input> = inputs.into_iter().collect::<Result<_, LabError>>()?;
-    let jobs: Vec<(&Input, Scheme)> =
-        schemes.iter().flat_map(|scheme| inputs.iter().map(move |input| (input, *scheme))).collect();
+    let mut jobs: Vec<(&Input, Scheme)> = Vec::new();
+    for scheme in Scheme::all(true) {
+        let on_it = inputs.iter().filter(|input| sweeps.schemes(&input.program).contains(&scheme));
+        jobs.extend(on_it.map(|input| (input, scheme)));
+    }
     let name = |(input, scheme): &(&Input, Scheme)| format!("{} on {}", input.program.name, scheme.name());
     let points = parallel::map(&jobs, threads, name, begins, |(input, scheme)| {
         let result = runs.measure(RunRequest {
@@ -185,13 +194,18 @@ pub(super) fn study(
         })
     });
     let points: Vec<Result<Point, String>> = points.into_iter().collect::<Result<_, LabError>>()?;
+    let of = |program: Program| {
+        let own = jobs.iter().zip(&points).filter(move |((input, _), _)| input.program == program);
+        own.map(|((_, scheme), point)| (*scheme, point.clone())).collect()
+    };
     Ok(inputs
         .iter()
-        .enumerate()
-        .map(|(k, &Input { program, size, bytes })| {
-            let own = points.iter().skip(k).step_by(inputs.len());
-            let points = schemes.iter().copied().zip(own.cloned()).collect();
-            Timing { program, size, bytes, scale: MODEL.scale(bytes), points }
+        .map(|&Input { program, size, bytes }| Timing {
+            program,
+            size,
+            bytes,
+            scale: MODEL.scale(bytes),
+            points: of(program),
         })
         .collect())
 }
