@@ -136,15 +136,25 @@ impl Rig {
         Self { machine, memory: BTreeMap::new() }
     }
 
+    /// Write deduplication alone.
+    fn of_writes(set: &[&str]) -> Self {
+        let mut machine = small_machine();
+        let settings = Settings::of(Scheme::Dedup, &Values::read("dedup", DEDUP, set).expect("good values"));
+        let (gpu, written) = (machine.config().clone(), WrittenSectors::default());
+        machine.set_memory_side(|_| {
+            let written = written.clone();
+            vec![if settings.sectors {
+                Box::new(SectorSide::new(&settings, &gpu, written))
+            } else {
+                Box::new(DedupSide::new(&settings, &gpu, written))
+            }]
+        });
+        Self { machine, memory: BTreeMap::new() }
+    }
+
     /// Sectors are deduplicated each by itself.
     fn of_sectors(set: &[&str]) -> Self {
-        let mut machine = small_machine();
-        let set = [&["dedup.granularity=sector"], set].concat();
-        let settings = Settings::of(Scheme::Dedup, &Values::read("dedup", DEDUP, &set).expect("good values"));
-        assert!(settings.sectors);
-        let (gpu, written) = (machine.config().clone(), WrittenSectors::default());
-        machine.set_memory_side(|_| vec![Box::new(SectorSide::new(&settings, &gpu, written.clone()))]);
-        Self { machine, memory: BTreeMap::new() }
+        Self::of_writes(&[&["dedup.granularity=sector"], set].concat())
     }
 
     fn plain(set: &[&str]) -> Self {
@@ -373,8 +383,9 @@ fn check_traffic(reading: &Reading, set: &[&str]) {
 
 #[test]
 fn sectors_by_themselves_are_conserved_and_right_too() {
-    let cases: [&[&str]; 5] = [
+    let cases: [&[&str]; 6] = [
         &[],
+        &["dedup.one_word_reads=map"],
         &["dedup.hash_store=128"],
         &["dedup.map_cache=128", "dedup.type_cache=128", "dedup.mask_cache=128"],
         &["dedup.hash=crc", "dedup.partial_sectors=merge"],
@@ -406,6 +417,21 @@ fn a_sector_is_found_at_any_place_of_a_line() {
         (rig.count("cmd.write_sectors.before"), rig.count("cmd.write_sectors.after"))
     };
     assert_eq!((stored(Rig::plain(&[])), stored(Rig::of_sectors(&[]))), ((8, 8), (8, 4)));
+}
+
+/// The map has the word of an intra-duplicate line, but answers from it are cache-assisted reads.
+#[test]
+fn without_cache_assisted_reads_a_line_of_one_word_costs_a_read() {
+    let ops = [&[Do::Store(R, [1; 4])], &PUSH[..], &[Do::Load(R)]].concat();
+    let check = |set: &[&str], reads: u64| {
+        let mut rig = Rig::of_writes(set);
+        rig.run(&ops).expect("it runs");
+        assert_eq!((rig.count("cmd.writes.intra"), rig.count("cmd.requests.data_read.after")), (1, reads), "{set:?}");
+    };
+    check(&[], 4);
+    check(&["dedup.one_word_reads=map"], 0);
+    check(&["dedup.granularity=sector"], 4);
+    check(&["dedup.granularity=sector", "dedup.one_word_reads=map"], 0);
 }
 
 /// What the simulator hashes with is nothing that a machine has.

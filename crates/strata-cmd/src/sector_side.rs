@@ -29,6 +29,7 @@ const ONE: SectorMask = SectorMask(1);
 pub struct SectorSide {
     memory: Dedup,
     merges_partial: bool,
+    words_from_map: bool,
     /// L2 cycles of a fingerprint, and until the next.
     hash: u32,
     interval: u32,
@@ -104,6 +105,7 @@ impl SectorSide {
         Self {
             memory: Dedup::new(settings.rules),
             merges_partial: settings.merges_partial,
+            words_from_map: settings.words_from_map,
             hash: l2_cycles(gpu, settings.hash_cycles),
             interval: l2_cycles(gpu, settings.hash_interval),
             hash_fj: MD5_FJ + cache_fj(settings.hash_store),
@@ -194,7 +196,7 @@ impl MemorySide for SectorSide {
         for (_, block) in blocks(request.line, request.sectors) {
             let found = self.memory.read(block, ONE);
             match (found.block.kind, found.place) {
-                (Kind::Intra, _) => from_map += 1,
+                (Kind::Intra, _) if self.words_from_map => from_map += 1,
                 (Kind::Inter, Some(place)) => elsewhere.add(place),
                 (kind, _) => {
                     at_home.add(block);

@@ -132,9 +132,18 @@ const GRANULARITY: Setting = Setting {
     source: "CMD, section IV-B: sectors were tried and take too much of DRAM",
 };
 
+const ONE_WORD_READS: Setting = Setting {
+    key: "one_word_reads",
+    default: "dram",
+    allowed: Allowed::Choice(&["dram", "map"]),
+    meaning: "what a read of a block of one repeated word costs: an access to DRAM, or a look into the address map, which has the word",
+    source: "CMD, sections IV-C and V-B: answers from the map are a part of cache-assisted reads, and `dedup` has none",
+};
+
 /// Settings of write deduplication.
 pub const DEDUP: &[Setting] = &[
     GRANULARITY,
+    ONE_WORD_READS,
     HASH,
     HASH_INTERVAL,
     SIMULATION_KEY,
@@ -264,6 +273,8 @@ pub struct Settings {
     pub merges_partial: bool,
     /// Count duplicates of everything.
     pub study: bool,
+    /// Reads of one-word blocks are answered by the address map.
+    pub words_from_map: bool,
     /// Core cycles of a probe of L2; none without cache-assisted reads.
     pub probe_cycles: Option<u32>,
     /// The FIFO, if there is one.
@@ -300,6 +311,7 @@ impl Settings {
             sectors: scheme == Scheme::Dedup && values.text("granularity") == "sector",
             merges_partial: values.text("partial_sectors") == "merge",
             study: values.text("study") == "on",
+            words_from_map: scheme != Scheme::Dedup || values.text("one_word_reads") == "map",
             probe_cycles: matches!(scheme, Scheme::DedupCar | Scheme::Cmd).then(|| values.whole("probe_cycles") as u32),
             fifo: (scheme == Scheme::Cmd).then(|| FifoSettings {
                 depth: values.whole("fifo_depth") as usize,

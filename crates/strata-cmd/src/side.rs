@@ -297,7 +297,12 @@ impl MemorySide for DedupSide {
         }
         let mask = plan.add(Move::Table { table: parts.masks, entry: line, dir: Dir::Read }, typed, true);
         let mut fill = SectorMask::NONE;
-        if masked > 0 {
+        if masked > 0 && found.place.is_none() && !self.settings.words_from_map {
+            // The word is in the map; what it costs is a read of its home.
+            self.requests.data_read.after += masked;
+            Access::read(request, home(found.masked), TrafficId::DATA, request.data).through(below, mask, plan);
+            fill = found.masked;
+        } else if masked > 0 {
             let mapped = plan.add(Move::Table { table: parts.map, entry: line, dir: Dir::Read }, typed, true);
             match found.place {
                 None => {
