@@ -31,9 +31,9 @@ impl<T> Out<T> {
         let _ = self.set(value);
     }
 
-    /// True if the caller does not want it.
-    pub(super) fn is_null(self) -> bool {
-        self.0.is_null()
+    /// True if the caller wants it.
+    pub(super) fn wanted(self) -> bool {
+        !self.0.is_null()
     }
 
     /// Leaves number `index` of an array.

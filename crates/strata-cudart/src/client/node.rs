@@ -214,7 +214,7 @@ cuda! {
     /// The nodes of a graph, or how many there are.
     fn cudaGraphGetNodes(graph: u64, nodes: Out<u64>, count: Out<usize>) {
         let there = graph::get(graph)?.work().len();
-        if !nodes.is_null() {
+        if nodes.wanted() {
             let mut room = 0;
             count.change(|count| {
                 room = *count;
