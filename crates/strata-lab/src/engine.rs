@@ -2,6 +2,7 @@
 
 use crate::monitor::Monitor;
 use crate::setup::Setup;
+use crate::told_source::ToldSource;
 use crate::trace::Recording;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -107,15 +108,18 @@ pub(crate) fn recording(options: EngineOptions, recording: Recording) -> Result<
     Ok(Box::new(Emulated::new(options, Mode::Recording(recording))?))
 }
 
-/// Runs a launch on a machine; `counts` asks the source what it executed.
+/// Runs a launch on a machine. `counts` asks the source what it executed; `executed`, how many thread instructions that is
+/// when so much of the launch (0 to 1) is done.
 pub(crate) fn run_timed<S: GridSource>(
     machine: &mut Machine,
     source: &mut S,
     needs: &KernelNeeds,
+    monitor: &Monitor,
     counts: impl FnOnce(&S) -> Counts,
+    executed: impl Fn(&S, f64) -> u64,
 ) -> Result<LaunchReport, MachineError> {
     let (before, checked) = (machine.reading(), machine.checked());
-    let time = machine.run_kernel(source, needs)?;
+    let time = machine.run_kernel(&mut ToldSource::new(source, monitor, executed), needs)?;
     let counted = machine.reading().delta(&before);
     let mut stats = Stats::default();
     counted.export(MACHINE, machine.config(), time.cycles, &mut stats);
@@ -358,7 +362,8 @@ impl Engine for Emulated {
             Mode::Timed(timed) => program.drive(kernel, &config, memory, self.launches, output, |e| {
                 let threads = launch.block.count() as u32;
                 let needs = KernelNeeds { threads, registers: registers(e), shared: e.shared_bytes() };
-                let report = run_timed(&mut timed.machine, e, &needs, Execution::counts);
+                let executed = |e: &Execution<'_>, _: f64| e.counts().thread_instructions();
+                let report = run_timed(&mut timed.machine, e, &needs, monitor, Execution::counts, executed);
                 let mut report = report.map_err(|error| {
                     let text = e.take_fault().map_or_else(|| error.to_string(), |fault| fault.to_string());
                     HostError::Program(text)

@@ -73,6 +73,7 @@ mod stats_file;
 pub mod stopwatch;
 pub mod table;
 pub mod tensors;
+mod told_source;
 pub mod trace;
 pub mod unified;
 pub mod validate;

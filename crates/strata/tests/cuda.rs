@@ -222,6 +222,19 @@ fn only_the_launches_that_are_wanted_are_timed() {
     };
     assert_eq!(timed(&["--kernels", "1-3/2,speak"]), [1, 3, 4]);
     assert_eq!(timed(&["--fast-forward", "2"]), [3, 4]);
+    assert_eq!(timed(&["--fast-forward", "1", "--kernels", "1-3", "--max-instructions", "1000000"]), [2, 3]);
+}
+
+#[test]
+fn a_launch_that_runs_away_is_stopped_and_the_program_is_told() {
+    let Some(binary) = build("faults", &["faults.cu"], &["-lineinfo"]) else { return };
+    let run = Run::new(binary);
+    for options in [&["--max-instructions", "5000"][..], &["--gpu", "v100", "--max-instructions", "5000"]] {
+        let ended = run.end(options, &["slow"]);
+        assert_eq!(ended.status, Some(1), "{}", ended.out);
+        assert!(ended.out.contains("the launch timed out and was terminated"), "{}", ended.out);
+        assert!(ended.err.contains("strata: instruction limit: the launch has executed 5000"), "{}", ended.err);
+    }
 }
 
 #[test]
@@ -245,7 +258,7 @@ fn an_out_of_bounds_store_is_told_with_kernel_place_and_source() {
 
 #[test]
 fn graphs_node_by_node_and_memory_that_the_program_registers() {
-    check("nodes", &["nodes.cu"], &[], "nodes: all is right\n", 3);
+    check("nodes", &["nodes.cu"], &[], "nodes: all is right\n", 9);
 }
 
 #[test]
@@ -291,10 +304,19 @@ fn nothing_is_lost_when_the_program_is_killed_and_nothing_looks_whole_when_we_ar
 
 #[test]
 fn a_run_that_is_killed_at_any_moment_leaves_nothing_half_written() {
+    const SEED: u64 = 9;
     let Some(binary) = build("faults", &["faults.cu"], &["-lineinfo"]) else { return };
-    // Milliseconds: before the program starts, while it loads, in launches, while the first partial result is saved.
-    for (signal, delays) in [("-KILL", [0, 7, 60, 1050]), ("-TERM", [3, 25, 110, 500])] {
-        for delay in delays {
+    let mut state = SEED;
+    // Numbers below 2^bits (Knuth's MMIX constants).
+    let mut draw = |bits: u32| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state >> (64 - bits)
+    };
+    for signal in ["-KILL", "-TERM"] {
+        // Short times as often as long ones: the program starts and loads in the first milliseconds, and the first partial result
+        // is saved after a second.
+        for scale in [3, 5, 6, 7, 9, 11] {
+            let delay = draw(scale);
             let run = Run::new(binary.clone());
             let mut strata = run.command(&[], &["slow"]);
             let mut strata = strata.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("strata runs");
@@ -310,7 +332,7 @@ fn a_run_that_is_killed_at_any_moment_leaves_nothing_half_written() {
                         Some((_, "parquet")) => bytes.ends_with(b"PAR1"),
                         _ => true,
                     };
-                    assert!(whole, "{signal} after {delay} ms: {name} is half written");
+                    assert!(whole, "{signal} after {delay} ms (seed {SEED}): {name} is half written");
                     assert!(signal != "-KILL" || name != "result.json", "nobody was there to end the run");
                 }
             }

@@ -31,6 +31,30 @@ impl<T> Out<T> {
         let _ = self.set(value);
     }
 
+    /// True if the caller wants it.
+    pub(super) fn wanted(self) -> bool {
+        !self.0.is_null()
+    }
+
+    /// Leaves number `index` of an array.
+    pub(super) fn set_at(self, index: usize, value: T) -> Outcome {
+        if self.0.is_null() {
+            return Err(Code::INVALID_VALUE);
+        }
+        // The caller promises an array that has a place at every index the function names.
+        Self(self.0.wrapping_add(index)).set(value)
+    }
+
+    /// Changes what is there.
+    pub(super) fn change(self, change: impl FnOnce(&mut T) -> Outcome) -> Outcome
+    where
+        T: Copy,
+    {
+        let mut value = In(self.0.cast_const()).get()?;
+        change(&mut value)?;
+        self.set(value)
+    }
+
     /// Leaves the beginning of a structure that older versions of CUDA know without its end.
     pub(super) fn first<Beginning>(self, value: Beginning) -> Outcome {
         Out(self.0.cast::<Beginning>()).set(value)

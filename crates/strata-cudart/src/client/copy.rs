@@ -5,6 +5,7 @@
 
 use super::boundary::{self, In};
 use super::error::{Code, Outcome};
+use super::graph::Kind;
 use super::memory::{Pitched, Side, side};
 use super::{array, cuda, device, registry, server, stream};
 use crate::protocol::{Region, Request};
@@ -120,7 +121,7 @@ pub(super) fn plane(start: u64, pitch: usize, width: usize, height: usize) -> Ou
 }
 
 pub(super) fn copy_later(to: Region, from: Region, kind: u32, stream: u64) -> Outcome {
-    stream::submit(stream, move || copy(to, from, kind))
+    stream::submit(stream, Kind::Copy, move || copy(to, from, kind))
 }
 
 /// A block of memory with gaps.
@@ -168,7 +169,7 @@ pub(super) fn set(to: Region, value: i32) -> Outcome {
 }
 
 fn set_later(to: Region, value: i32, stream: u64) -> Outcome {
-    stream::submit(stream, move || set(to, value))
+    stream::submit(stream, Kind::Set, move || set(to, value))
 }
 
 fn block(memory: Pitched, extent: Extent) -> Outcome<Region> {

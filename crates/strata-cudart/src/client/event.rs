@@ -2,7 +2,7 @@
 
 use super::boundary::Out;
 use super::error::{Code, Outcome};
-use super::graph::Graph;
+use super::graph::{Graph, Kind};
 use super::{cuda, device, server, stream};
 use crate::protocol::{Reply, Request};
 use std::collections::BTreeMap;
@@ -62,11 +62,19 @@ fn create(handle: Out<u64>, flags: u32) -> Outcome {
     handle.set(made)
 }
 
-fn record(event: u64, in_stream: u64) -> Outcome {
+/// `cudaEventRecordExternal`: in a capture, the event becomes a node of the graph.
+const EXTERNAL: u32 = 1;
+
+fn record(event: u64, in_stream: u64, flags: u32) -> Outcome {
     get(event)?;
     let capture = stream::capture_of(in_stream);
+    let only_orders = capture.is_some() && flags & EXTERNAL == 0;
     change(event, |event| event.capture.clone_from(&capture))?;
-    stream::submit(in_stream, move || {
+    if only_orders {
+        // It says what waits for what, and may be gone when the graph is launched.
+        return Ok(());
+    }
+    stream::submit(in_stream, Kind::Event, move || {
         let Reply::Time { milliseconds } = server::ask(&Request::Now)? else { return Err(Code::UNKNOWN) };
         change(event, |event| event.at = Some(milliseconds))
     })
@@ -84,9 +92,9 @@ cuda! {
     }
 
     /// Notes the time when everything before it in the stream has happened.
-    fn cudaEventRecord(event: u64, stream: u64) { record(event, stream) }
+    fn cudaEventRecord(event: u64, stream: u64) { record(event, stream, 0) }
     /// Notes the time when everything before it in the stream has happened.
-    fn cudaEventRecordWithFlags(event: u64, stream: u64, _flags: u32) { record(event, stream) }
+    fn cudaEventRecordWithFlags(event: u64, stream: u64, flags: u32) { record(event, stream, flags) }
 
     /// Everything before it has happened already.
     fn cudaEventQuery(event: u64) { get(event).map(|_| ()) }

@@ -1,23 +1,44 @@
 //! Graphs: a list of work that can be done again and again, in the order in which it was captured from a stream or added node by
 //! node (`node.rs`). A node's number is its place in the list.
 
-use super::boundary::{In, Out};
+use super::boundary::Out;
 use super::error::{Code, Outcome};
 use super::{cuda, stream};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// What a node does (`cudaGraphNodeType`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Kernel = 0,
+    Copy = 1,
+    Set = 2,
+    Host = 3,
+    Graph = 4,
+    Empty = 5,
+    Event = 7,
+    Alloc = 10,
+    Free = 11,
+}
+
 /// One thing to do.
 #[derive(Clone)]
-pub(super) struct Work(Arc<dyn Fn() -> Outcome + Send + Sync>);
+pub(super) struct Work {
+    kind: Kind,
+    run: Arc<dyn Fn() -> Outcome + Send + Sync>,
+}
 
 impl Work {
     pub(super) fn run(&self) -> Outcome {
-        (self.0)()
+        (self.run)()
     }
 
-    pub(super) fn new(work: impl Fn() -> Outcome + Send + Sync + 'static) -> Self {
-        Self(Arc::new(work))
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(super) fn new(kind: Kind, work: impl Fn() -> Outcome + Send + Sync + 'static) -> Self {
+        Self { kind, run: Arc::new(work) }
     }
 }
 
@@ -32,6 +53,14 @@ impl Graph {
         let mut list = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         list.push(work);
         list.len() - 1
+    }
+
+    /// Puts other work of the same kind into the place of a node.
+    pub(super) fn replace(&self, place: usize, work: Work) -> Outcome {
+        let mut list = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let node = list.get_mut(place).filter(|node| node.kind == work.kind).ok_or(Code::INVALID_VALUE)?;
+        *node = work;
+        Ok(())
     }
 
     pub(super) fn work(&self) -> Vec<Work> {
@@ -111,15 +140,6 @@ cuda! {
     /// Does the work of a graph, in the order of a stream.
     fn cudaGraphLaunch(executable: u64, stream: u64) {
         let graph = get(executable)?;
-        stream::submit(stream, move || graph.work().iter().try_for_each(Work::run))
-    }
-
-    /// How many nodes there are; they have no handles.
-    fn cudaGraphGetNodes(graph: u64, nodes: In<u64>, count: Out<usize>) {
-        if nodes.get().is_ok() {
-            super::unsupported::once("cudaGraphGetNodes (handles of nodes)");
-            return Err(Code::NOT_SUPPORTED);
-        }
-        count.set(get(graph)?.work().len())
+        stream::submit(stream, Kind::Graph, move || graph.work().iter().try_for_each(Work::run))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::boundary::{self, HostFunction, In, Out};
 use super::error::{Code, Outcome};
+use super::graph::Kind;
 use super::{cuda, device, registry, stream};
 use crate::protocol::{Kernel, Request};
 use std::cell::RefCell;
@@ -100,7 +101,7 @@ pub(super) fn prepare(function: u64, how: Configuration, arguments: In<u64>, coo
 
 fn launch(function: u64, how: Configuration, arguments: In<u64>, cooperative: bool) -> Outcome {
     let request = prepare(function, how, arguments, cooperative)?;
-    stream::submit(how.stream, move || {
+    stream::submit(how.stream, Kind::Kernel, move || {
         device::show_printed()?;
         device::run(&request)
     })
@@ -152,7 +153,7 @@ cuda! {
 
     /// Runs a function of the program in the order of a stream.
     fn cudaLaunchHostFunc(stream: u64, function: HostFunction, data: u64) {
-        stream::submit(stream, move || {
+        stream::submit(stream, Kind::Host, move || {
             boundary::call(function, data);
             Ok(())
         })

@@ -3,7 +3,8 @@
 use super::boundary::Out;
 use super::copy::Extent;
 use super::error::{Code, Outcome};
-use super::{boundary, cuda, server, stream};
+use super::graph::Kind;
+use super::{boundary, cuda, graph_memory, server, stream};
 use crate::protocol::{Reply, Request, kind};
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -97,7 +98,7 @@ pub(super) fn side(address: u64) -> Outcome<Side> {
     Ok(if managed { Side::Managed } else { Side::Host })
 }
 
-fn alloc(size: usize, kind: u8) -> Outcome<u64> {
+pub(super) fn alloc(size: usize, kind: u8) -> Outcome<u64> {
     server::number(&Request::Alloc { size: size as u64, kind })
 }
 
@@ -120,8 +121,20 @@ fn alloc_device(pointer: Out<u64>, size: usize) -> Outcome {
     pointer.set(if size == 0 { 0 } else { alloc(size, kind::DEVICE)? })
 }
 
+/// Memory in the order of a stream: of the graph, if the stream is captured.
+fn alloc_in_order(pointer: Out<u64>, size: usize, stream: u64) -> Outcome {
+    match stream::capture_of(stream) {
+        None => alloc_device(pointer, size),
+        Some(graph) => {
+            pointer.set(graph_memory::alloc(size)?)?;
+            graph.add(graph_memory::node());
+            Ok(())
+        }
+    }
+}
+
 pub(super) fn free(start: u64) -> Outcome {
-    if start == 0 { Ok(()) } else { server::demand(&Request::Free { start }) }
+    if start == 0 || graph_memory::owns(start) { Ok(()) } else { server::demand(&Request::Free { start }) }
 }
 
 fn free_host(start: u64) -> Outcome {
@@ -179,7 +192,8 @@ fn prefetch(start: u64, size: usize, to_device: bool, stream: u64) -> Outcome {
     if side(start)? != Side::Managed {
         return Err(Code::INVALID_VALUE);
     }
-    stream::submit(stream, move || server::demand(&Request::Prefetch { start, size: size as u64, to_device }))
+    let request = Request::Prefetch { start, size: size as u64, to_device };
+    stream::submit(stream, Kind::Empty, move || server::demand(&request))
 }
 
 fn advise(start: u64, size: usize, advice: u32, to_device: bool) -> Outcome {
@@ -271,21 +285,13 @@ cuda! {
     }
 
     /// Memory in the order of a stream.
-    fn cudaMallocAsync(pointer: Out<u64>, size: usize, stream: u64) {
-        if stream::capture_of(stream).is_some() {
-            return Err(Code::CAPTURE_UNSUPPORTED);
-        }
-        alloc_device(pointer, size)
-    }
+    fn cudaMallocAsync(pointer: Out<u64>, size: usize, stream: u64) { alloc_in_order(pointer, size, stream) }
     /// Memory in the order of a stream.
     fn cudaMallocFromPoolAsync(pointer: Out<u64>, size: usize, _pool: u64, stream: u64) {
-        if stream::capture_of(stream).is_some() {
-            return Err(Code::CAPTURE_UNSUPPORTED);
-        }
-        alloc_device(pointer, size)
+        alloc_in_order(pointer, size, stream)
     }
     /// Memory in the order of a stream.
-    fn cudaFreeAsync(start: u64, stream: u64) { stream::submit(stream, move || free(start)) }
+    fn cudaFreeAsync(start: u64, stream: u64) { stream::submit(stream, Kind::Free, move || free(start)) }
 
     /// There is one pool, and it is all memory.
     fn cudaDeviceGetDefaultMemPool(pool: Out<u64>, _device: c_int) { pool.set(POOL) }

@@ -19,6 +19,7 @@ mod error;
 mod event;
 mod function;
 mod graph;
+mod graph_memory;
 mod launch;
 mod memory;
 mod node;

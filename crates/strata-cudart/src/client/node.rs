@@ -4,9 +4,9 @@
 use super::boundary::{self, HostFunction, In, Out};
 use super::copy::{self, Copy3D};
 use super::error::{Code, Outcome};
-use super::graph::{self, Work};
+use super::graph::{self, Kind, Work};
 use super::launch::{self, Dim3};
-use super::{cuda, device, unsupported};
+use super::{cuda, device, graph_memory, memory, unsupported};
 use crate::protocol::Region;
 
 /// A kernel and its arguments (`cudaKernelNodeParams`).
@@ -40,12 +40,70 @@ pub(crate) struct HostNode {
     data: u64,
 }
 
+/// Memory of a graph's (`cudaMemAllocNodeParams`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct AllocNode {
+    /// Of which pool, for which devices.
+    pool: [u64; 11],
+    access: u64,
+    devices: usize,
+    size: usize,
+    start: u64,
+}
+
 /// Handles of nodes: the graph's handle, and the place in it.
 const NODE_SHIFT: u32 = 32;
 
-fn add(node: Out<u64>, graph: u64, work: impl Fn() -> Outcome + Send + Sync + 'static) -> Outcome {
-    let place = graph::get(graph)?.add(Work::new(work)) as u64;
+fn add(node: Out<u64>, graph: u64, work: Work) -> Outcome {
+    let place = graph::get(graph)?.add(work) as u64;
     node.set(place << NODE_SHIFT | graph)
+}
+
+/// Gives a node other parameters, in the graph it was added to or in an executable made of that.
+fn replace(graph: u64, node: u64, work: Work) -> Outcome {
+    graph::get(graph)?.replace((node >> NODE_SHIFT) as usize, work)
+}
+
+/// The graph that a node was added to.
+fn graph_of(node: u64) -> u64 {
+    node & ((1 << NODE_SHIFT) - 1)
+}
+
+fn kernel(params: In<KernelNode>) -> Outcome<Work> {
+    let params = params.get()?;
+    let how = launch::Configuration::new(params.grid, params.block, params.shared as usize, 0);
+    let request = launch::prepare(params.function, how, params.arguments, false)?;
+    Ok(Work::new(Kind::Kernel, move || device::run(&request)))
+}
+
+fn block_copy(params: In<Copy3D>) -> Outcome<Work> {
+    let params = params.get()?;
+    let (to, from) = copy::copy_3d(&params)?;
+    Ok(Work::new(Kind::Copy, move || copy::copy(to, from, params.kind())))
+}
+
+fn line_copy(to: u64, from: u64, size: usize, kind: u32) -> Work {
+    let size = size as u64;
+    Work::new(Kind::Copy, move || copy::copy(Region::line(to, size), Region::line(from, size), kind))
+}
+
+fn set(params: In<MemsetNode>) -> Outcome<Work> {
+    let params = params.get()?;
+    Ok(Work::new(Kind::Set, move || memset(&params)))
+}
+
+fn host(params: In<HostNode>) -> Outcome<Work> {
+    let HostNode { function, data } = params.get()?;
+    Ok(Work::new(Kind::Host, move || {
+        boundary::call(function, data);
+        Ok(())
+    }))
+}
+
+fn child(graph: u64) -> Outcome<Work> {
+    let work = graph::get(graph)?.work();
+    Ok(Work::new(Kind::Graph, move || work.iter().try_for_each(Work::run)))
 }
 
 fn memset(to: &MemsetNode) -> Outcome {
@@ -71,43 +129,105 @@ const HOST_TO_DEVICE: u32 = 1;
 cuda! {
     /// A launch.
     fn cudaGraphAddKernelNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, params: In<KernelNode>) {
-        let params = params.get()?;
-        let how = launch::Configuration::new(params.grid, params.block, params.shared as usize, 0);
-        let request = launch::prepare(params.function, how, params.arguments, false)?;
-        add(node, graph, move || device::run(&request))
+        add(node, graph, kernel(params)?)
     }
     /// A copy.
     fn cudaGraphAddMemcpyNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, params: In<Copy3D>) {
-        let params = params.get()?;
-        let (to, from) = copy::copy_3d(&params)?;
-        add(node, graph, move || copy::copy(to, from, params.kind()))
+        add(node, graph, block_copy(params)?)
     }
     /// A copy.
     fn cudaGraphAddMemcpyNode1D(
         node: Out<u64>, graph: u64, _after: u64, _count: usize, to: u64, from: u64, size: usize, kind: u32
     ) {
-        let size = size as u64;
-        add(node, graph, move || copy::copy(Region::line(to, size), Region::line(from, size), kind))
+        add(node, graph, line_copy(to, from, size, kind))
     }
     /// A memset.
     fn cudaGraphAddMemsetNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, params: In<MemsetNode>) {
-        let params = params.get()?;
-        add(node, graph, move || memset(&params))
+        add(node, graph, set(params)?)
     }
     /// A function of the program.
     fn cudaGraphAddHostNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, params: In<HostNode>) {
-        let HostNode { function, data } = params.get()?;
-        add(node, graph, move || {
-            boundary::call(function, data);
-            Ok(())
-        })
+        add(node, graph, host(params)?)
     }
     /// Nothing, for others to wait for.
-    fn cudaGraphAddEmptyNode(node: Out<u64>, graph: u64, _after: u64, _count: usize) { add(node, graph, || Ok(())) }
+    fn cudaGraphAddEmptyNode(node: Out<u64>, graph: u64, _after: u64, _count: usize) {
+        add(node, graph, Work::new(Kind::Empty, || Ok(())))
+    }
     /// All the work of another graph as it is now.
     fn cudaGraphAddChildGraphNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, child: u64) {
-        let work = graph::get(child)?.work();
-        add(node, graph, move || work.iter().try_for_each(Work::run))
+        add(node, graph, self::child(child)?)
+    }
+    /// Memory of the graph's; its address is known at once.
+    fn cudaGraphAddMemAllocNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, params: Out<AllocNode>) {
+        params.change(|params| {
+            params.start = graph_memory::alloc(params.size)?;
+            Ok(())
+        })?;
+        add(node, graph, graph_memory::node())
+    }
+    /// Gives memory back.
+    fn cudaGraphAddMemFreeNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, start: u64) {
+        add(node, graph, Work::new(Kind::Free, move || memory::free(start)))
+    }
+
+    /// Other parameters for a node.
+    fn cudaGraphKernelNodeSetParams(node: u64, params: In<KernelNode>) {
+        replace(graph_of(node), node, kernel(params)?)
+    }
+    /// Other parameters for a node.
+    fn cudaGraphMemcpyNodeSetParams(node: u64, params: In<Copy3D>) {
+        replace(graph_of(node), node, block_copy(params)?)
+    }
+    /// Other parameters for a node.
+    fn cudaGraphMemcpyNodeSetParams1D(node: u64, to: u64, from: u64, size: usize, kind: u32) {
+        replace(graph_of(node), node, line_copy(to, from, size, kind))
+    }
+    /// Other parameters for a node.
+    fn cudaGraphMemsetNodeSetParams(node: u64, params: In<MemsetNode>) { replace(graph_of(node), node, set(params)?) }
+    /// Other parameters for a node.
+    fn cudaGraphHostNodeSetParams(node: u64, params: In<HostNode>) { replace(graph_of(node), node, host(params)?) }
+    /// Other parameters for a node of an executable graph.
+    fn cudaGraphExecKernelNodeSetParams(executable: u64, node: u64, params: In<KernelNode>) {
+        replace(executable, node, kernel(params)?)
+    }
+    /// Other parameters for a node of an executable graph.
+    fn cudaGraphExecMemcpyNodeSetParams(executable: u64, node: u64, params: In<Copy3D>) {
+        replace(executable, node, block_copy(params)?)
+    }
+    /// Other parameters for a node of an executable graph.
+    fn cudaGraphExecMemcpyNodeSetParams1D(executable: u64, node: u64, to: u64, from: u64, size: usize, kind: u32) {
+        replace(executable, node, line_copy(to, from, size, kind))
+    }
+    /// Other parameters for a node of an executable graph.
+    fn cudaGraphExecMemsetNodeSetParams(executable: u64, node: u64, params: In<MemsetNode>) {
+        replace(executable, node, set(params)?)
+    }
+    /// Other parameters for a node of an executable graph.
+    fn cudaGraphExecHostNodeSetParams(executable: u64, node: u64, params: In<HostNode>) {
+        replace(executable, node, host(params)?)
+    }
+    /// Other parameters for a node of an executable graph.
+    fn cudaGraphExecChildGraphNodeSetParams(executable: u64, node: u64, child: u64) {
+        replace(executable, node, self::child(child)?)
+    }
+
+    /// The nodes of a graph, or how many there are.
+    fn cudaGraphGetNodes(graph: u64, nodes: Out<u64>, count: Out<usize>) {
+        let there = graph::get(graph)?.work().len();
+        if nodes.wanted() {
+            let mut room = 0;
+            count.change(|count| {
+                room = *count;
+                Ok(())
+            })?;
+            (0..there.min(room)).try_for_each(|place| nodes.set_at(place, (place as u64) << NODE_SHIFT | graph))?;
+        }
+        count.set(there)
+    }
+    /// What a node does.
+    fn cudaGraphNodeGetType(node: u64, kind: Out<u32>) {
+        let work = graph::get(graph_of(node))?.work();
+        kind.set(work.get((node >> NODE_SHIFT) as usize).ok_or(Code::INVALID_VALUE)?.kind() as u32)
     }
 
     /// Some nodes wait for others, which they do already if they were added later.

@@ -2,7 +2,7 @@
 
 use super::boundary::{Out, StreamCallback};
 use super::error::{Code, Outcome};
-use super::graph::{self, Graph, Work};
+use super::graph::{self, Graph, Kind, Work};
 use super::{cuda, device, event};
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -50,11 +50,11 @@ pub(super) fn capture_of(stream: u64) -> Option<Arc<Graph>> {
 }
 
 /// Does some work in the order of a stream.
-pub(super) fn submit(stream: u64, work: impl Fn() -> Outcome + Send + Sync + 'static) -> Outcome {
+pub(super) fn submit(stream: u64, kind: Kind, work: impl Fn() -> Outcome + Send + Sync + 'static) -> Outcome {
     check(stream)?;
     match capture_of(stream) {
         Some(graph) => {
-            graph.add(Work::new(work));
+            graph.add(Work::new(kind, work));
             Ok(())
         }
         None => work(),
@@ -127,7 +127,7 @@ cuda! {
 
     /// Runs a function of the program in the order of a stream.
     fn cudaStreamAddCallback(stream: u64, callback: StreamCallback, data: u64, _flags: u32) {
-        submit(stream, move || {
+        submit(stream, Kind::Host, move || {
             callback.call(stream, data);
             Ok(())
         })

@@ -184,8 +184,14 @@ unsafe fn shuffle_by<const MODE: i64>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -
             inside |= u32::from(ok) << l;
             sources[l] = from as u8 % LANES as u8;
         }
+        // What a lane gives that does not take part is undefined (PTX ISA, `shfl.sync`). NVIDIA's own programs count on 0: the
+        // last warp of `reduce7` in the CUDA samples adds up 32 lanes of which 8 are there.
+        let here = members(x, i, m) & x.live | m;
         let values = &x.exchange().values;
-        let results: [u32; LANES] = std::array::from_fn(|l| values[usize::from(sources[l])] as u32);
+        let results: [u32; LANES] = std::array::from_fn(|l| {
+            let source = usize::from(sources[l]);
+            values[source] as u32 & (here >> source & 1).wrapping_neg()
+        });
         write_lanes::<u32>(x, i.d, m, |l| results[l]);
         if i.q != 0 {
             x.set_predicate(i.p, m, inside);

@@ -62,6 +62,27 @@ MEET:
 }
 
 #[test]
+fn lanes_that_take_no_part_in_a_shuffle_give_zero() {
+    let text = kernel(
+        "
+    add.u32 %r1, %r0, 100;
+    // Leaves values of all lanes behind.
+    shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffffffff;
+    setp.lt.u32 %p0, %r0, 8;
+    @!%p0 bra DONE;
+    shfl.sync.down.b32 %r2, %r1, 4, 31, 0xff;
+DONE:
+    st.global.u32 [%rd3], %r2;
+    ret;",
+    );
+    check(&text, 32, |t| match t {
+        0..4 => t + 104,
+        4..8 => 0,
+        _ => (t ^ 1) + 100,
+    });
+}
+
+#[test]
 fn masks_that_name_part_of_the_warp_wait_for_that_part_only() {
     let text = kernel(
         "

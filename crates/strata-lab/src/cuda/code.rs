@@ -10,6 +10,7 @@ pub(super) const INVALID_SYMBOL: u32 = 13;
 pub(super) const INVALID_FUNCTION: u32 = 98;
 pub(super) const NO_KERNEL_IMAGE: u32 = 209;
 pub(super) const ILLEGAL_ADDRESS: u32 = 700;
+pub(super) const LAUNCH_TIMEOUT: u32 = 702;
 pub(super) const ASSERT: u32 = 710;
 pub(super) const MISALIGNED: u32 = 716;
 pub(super) const LAUNCH_FAILURE: u32 = 719;
@@ -18,12 +19,13 @@ pub(super) const NOT_SUPPORTED: u32 = 801;
 /// CUDA's number for what a kernel did wrong, by the first words of its fault. The device is lost in any case: also a kernel that
 /// cannot be executed must not look, to a program that only waits for it, as if it had been.
 pub(super) fn failure(text: &str) -> u32 {
-    const BEGINNINGS: [(&str, u32); 6] = [
+    const BEGINNINGS: [(&str, u32); 7] = [
         ("null pointer", ILLEGAL_ADDRESS),
         ("out of bounds", ILLEGAL_ADDRESS),
         ("use after free", ILLEGAL_ADDRESS),
         ("misaligned", MISALIGNED),
         ("assertion failed", ASSERT),
+        ("instruction limit", LAUNCH_TIMEOUT),
         ("kernel `", NOT_SUPPORTED),
     ];
     let found = BEGINNINGS.iter().find(|(beginning, _)| text.starts_with(beginning));
@@ -71,7 +73,8 @@ mod tests {
         check(Cause::OutOfBounds { lane, space, address: Addr(8), width, nearest: String::new() }, ILLEGAL_ADDRESS);
         check(Cause::Misaligned { lane, space, address, width }, MISALIGNED);
         check(Cause::Trap { lane, message: "assertion failed: `x`".into() }, ASSERT);
-        check(Cause::InstructionLimit { limit: 5 }, LAUNCH_FAILURE);
+        check(Cause::InstructionLimit { limit: 5 }, LAUNCH_TIMEOUT);
+        assert_eq!(failure("division"), LAUNCH_FAILURE);
         let call = "kernel `k` contains instructions:\n  1: `call __cuda_syscall_cnpv2LaunchDeviceV2`: `__cuda_syscall_cnpv2LaunchDeviceV2` is declared";
         assert!(readable("k", call).contains("dynamic parallelism"), "{}", readable("k", call));
         assert_eq!(readable("k", "out of bounds"), "out of bounds");

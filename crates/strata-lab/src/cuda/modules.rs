@@ -82,7 +82,8 @@ fn choose(images: &[Vec<u8>]) -> Result<(u32, String), FatbinError> {
     match fatbin::best_ptx(whole) {
         Err(FatbinError::NoPtx(_)) if !parts.is_empty() => {
             let texts = parts.iter().map(|part| fatbin::best_ptx(part)).collect::<Result<Vec<_>, _>>()?;
-            let sm = texts.iter().map(|(sm, _)| *sm).max().unwrap_or(DEFAULT_CAPABILITY);
+            // Libraries of the device's side bring PTX for newer architectures than the program is compiled for.
+            let sm = texts.iter().map(|(sm, _)| *sm).min().unwrap_or(DEFAULT_CAPABILITY);
             Ok((sm, link::link(texts.iter().map(|(_, text)| text.as_str()))))
         }
         found => found,

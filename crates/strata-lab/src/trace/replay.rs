@@ -98,7 +98,10 @@ impl Replayed<'_> {
         let threads = info.block.count() as u32;
         let needs = KernelNeeds { threads, registers: info.registers, shared: info.shared.0 };
         self.monitor.launch_began(&info.kernel);
-        let report = engine::run_timed(&mut self.machine, &mut source, &needs, |s| s.summary().counts.clone());
+        let counts = |s: &Replay<'_, File>| s.summary().counts.clone();
+        let executed =
+            |s: &Replay<'_, File>, share: f64| (s.summary().counts.thread_instructions() as f64 * share) as u64;
+        let report = engine::run_timed(&mut self.machine, &mut source, &needs, self.monitor, counts, executed);
         self.monitor.launch_ended();
         if let Some(error) = source.take_error() {
             return Err(damaged(error));
