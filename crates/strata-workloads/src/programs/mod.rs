@@ -17,12 +17,15 @@ mod csp;
 mod darknet;
 mod dwt2d;
 mod ep;
+mod fwt;
 mod gather;
+mod heartwall;
 mod hotspot;
 mod hpgmg;
 mod ilbdc;
 mod inception;
 mod kmeans;
+mod libor;
 mod lstm;
 mod lulesh;
 mod matmul;
@@ -35,9 +38,11 @@ mod nw;
 mod pagerank;
 mod palm;
 mod pathfinder;
+mod ray;
 mod reduction;
 mod resnet;
 mod saxpy;
+mod scalarprod;
 mod seismic;
 mod sp;
 mod squeezenet;
@@ -82,6 +87,11 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     transpose::PROGRAM,
     babelstream::PROGRAM,
     reduction::PROGRAM,
+    heartwall::PROGRAM,
+    libor::PROGRAM,
+    ray::PROGRAM,
+    fwt::PROGRAM,
+    scalarprod::PROGRAM,
     stencil::PROGRAM,
     gather::PROGRAM,
     chase::PROGRAM,
