@@ -38,7 +38,7 @@ pub use advice::Advice;
 pub use count::Counts;
 pub use image::{AddressMode, Channel, Format, Image, Texture};
 pub use op::{
-    Access, AddressSet, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,
+    Access, AddressSet, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp, WatchPoint,
     WarpSource,
 };
 pub use paged::Paged;

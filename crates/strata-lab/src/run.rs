@@ -3,17 +3,19 @@
 use crate::engine::{self, EngineOptions};
 use crate::error::LabError;
 use crate::launch_file::{self, Loaded};
+use crate::mechanisms::Mechanism;
 use crate::monitor::{Monitor, Monitored};
 use crate::request::{Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
 use crate::setup::Setup;
-use crate::{graph_input, profile, save, stats_file, trace};
+use crate::{graph_input, near_data, profile, save, stats_file, trace};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use strata_host::{Device, Engine, HostError};
+use strata_tom::mechanism::Foreknowledge;
 use strata_trace::Origin;
 use strata_workloads::{Graph, Instance, Outcome, Size, UnknownWorkload, Workload};
 
@@ -49,7 +51,11 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
         return run_on(request, monitor, engine::functional(options).map_err(LabError::Device)?);
     };
     let targets = profile::targets(request, &settings, monitor)?;
-    let setup = Setup::new(settings, targets, &gpu.config)?;
+    let known = match settings.iter().find(|(mechanism, _)| *mechanism == Mechanism::Tom) {
+        Some((_, settings)) => near_data::foreknowledge(request, settings, &gpu.config, monitor)?,
+        None => Foreknowledge::default(),
+    };
+    let setup = Setup::new(settings, targets, known, &gpu.config)?;
     if request.check_data {
         setup.refuse_unchecked()?;
     }

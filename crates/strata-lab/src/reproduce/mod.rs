@@ -6,6 +6,7 @@ mod cmd;
 mod paper;
 mod runs;
 mod scale_model;
+mod tom;
 
 use crate::error::LabError;
 use crate::monitor::Step;
@@ -24,17 +25,20 @@ pub enum Paper {
     Buddy,
     /// CMD, cache-assisted deduplication.
     Cmd,
+    /// TOM, transparent offloading and mapping.
+    Tom,
 }
 
 impl Paper {
     /// Those that can be reproduced.
-    pub const ALL: [Self; 2] = [Self::Buddy, Self::Cmd];
+    pub const ALL: [Self; 3] = [Self::Buddy, Self::Cmd, Self::Tom];
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Buddy => "buddy",
             Self::Cmd => "cmd",
+            Self::Tom => "tom",
         }
     }
 
@@ -122,6 +126,7 @@ pub fn reproduce(
     let (mut page, rows) = match request.paper {
         Paper::Buddy => buddy::reproduce(request.effort, &directory, begins)?,
         Paper::Cmd => cmd::reproduce(request.effort, &directory, begins)?,
+        Paper::Tom => tom::reproduce(request.effort, &directory, begins)?,
     };
     page.summary = Some(beside(&rows));
     page.save(&directory)?;

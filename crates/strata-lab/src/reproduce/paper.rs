@@ -12,6 +12,7 @@ impl PaperNumbers {
         Self::parse(match paper {
             Paper::Buddy => include_str!("../../data/papers/buddy.toml"),
             Paper::Cmd => include_str!("../../data/papers/cmd.toml"),
+            Paper::Tom => include_str!("../../data/papers/tom.toml"),
         })
     }
 
