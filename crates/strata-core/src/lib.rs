@@ -38,8 +38,8 @@ pub use advice::Advice;
 pub use count::Counts;
 pub use image::{AddressMode, Channel, Format, Image, Texture};
 pub use op::{
-    Access, AddressSet, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp, WatchPoint,
-    WarpSource,
+    Access, AddressSet, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,
+    WarpSource, WatchPoint,
 };
 pub use paged::Paged;
 pub use stats::Stats;

@@ -7,7 +7,9 @@ use crate::trace::Recording;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use strata_core::{Addr, Bytes, Counts, GridSource, Image, LINE_BYTES, LineAddr, Stats, Texture};
-use strata_emu::{Capacity, DEVICE_ALIGN, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
+use strata_emu::{
+    Capacity, DEVICE_ALIGN, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress,
+};
 use strata_host::{
     AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelShape, Launch, LaunchReport,
     ModuleId, ParamShape, SymbolAddress,

@@ -68,6 +68,15 @@ impl NearData {
         machine.set_offload(Box::new(self.tom.clone()));
     }
 
+    /// An ideal offload keeps nothing coherent.
+    pub(crate) fn refuse_unchecked(&self) -> Result<(), LabError> {
+        if self.settings.policy == Policy::Ideal {
+            let reason = "`--check-data` cannot hold with `tom.policy=ideal`, which leaves out what keeps data right";
+            return Err(LabError::Request(reason.to_owned()));
+        }
+        Ok(())
+    }
+
     /// Granularity of allocations.
     pub(crate) fn page(&self) -> Bytes {
         self.settings.page

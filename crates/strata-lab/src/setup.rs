@@ -33,14 +33,7 @@ pub(crate) struct Setup {
 impl Setup {
     /// No mechanism at all.
     pub(crate) fn plain(gpu: &GpuConfig) -> Self {
-        Self {
-            settings: Vec::new(),
-            annotator: None,
-            unified: None,
-            near_data: None,
-            used: 0,
-            device: gpu.dram.size.0,
-        }
+        Self { settings: Vec::new(), annotator: None, unified: None, near_data: None, used: 0, device: gpu.dram.size.0 }
     }
 
     /// For a GPU. `targets` are those of Buddy Compression, if it is there; `known` is what TOM knows of the program.
@@ -90,6 +83,9 @@ impl Setup {
 
     /// An error if data cannot be checked because a mechanism models something that could not be.
     pub(crate) fn refuse_unchecked(&self) -> Result<(), LabError> {
+        if let Some(near_data) = &self.near_data {
+            near_data.refuse_unchecked()?;
+        }
         self.unified.as_ref().map_or(Ok(()), Unified::refuse_unchecked)
     }
 

@@ -102,11 +102,7 @@ impl MachineStats {
 
     /// Warp-cycles in which nothing but a register kept a warp: what is left when everything else is counted.
     const fn stall_register(&self, offload: u64) -> u64 {
-        let other = self.stall_memory
-            + self.stall_unit
-            + self.stall_barrier
-            + self.stall_queue
-            + self.stall_branch;
+        let other = self.stall_memory + self.stall_unit + self.stall_barrier + self.stall_queue + self.stall_branch;
         self.resident.saturating_sub(self.warp_instructions + other + offload)
     }
 }

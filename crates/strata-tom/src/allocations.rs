@@ -63,7 +63,8 @@ mod tests {
         table.allocated(Addr(0x1000), Bytes(0x400), false);
         table.mark(Addr(0x2380).line());
         table.mark(Addr(0x9000).line());
-        let marked = |table: &Allocations| [0x1000, 0x1400, 0x2000, 0x23ff, 0x2400].map(|a| table.is_marked(Addr(a).line()));
+        let marked =
+            |table: &Allocations| [0x1000, 0x1400, 0x2000, 0x23ff, 0x2400].map(|a| table.is_marked(Addr(a).line()));
         assert_eq!(marked(&table), [false, false, true, true, false]);
         assert_eq!(table.marked(), [Addr(0x2000).line()]);
         table.freed(Addr(0x2000));

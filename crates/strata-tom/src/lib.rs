@@ -8,6 +8,7 @@
 //! | [`controller`] | the offload controller: whether an instance goes to a stack |
 //! | [`analyser`], [`allocations`] | the memory map analyser and the memory allocation table |
 //! | [`mechanism`] | all of that on the offload and place seams of `strata-sim` |
+//! | [`storage`] | what it takes on the chip |
 //! | [`survey`], [`offsets`] | a program executed without time: instances counted, the best mapping, fixed offsets |
 //!
 //! ```
@@ -46,5 +47,6 @@ pub mod controller;
 pub mod mechanism;
 pub mod offsets;
 pub mod settings;
+pub mod storage;
 pub mod survey;
 pub mod table;

@@ -78,7 +78,9 @@ impl Table {
         let found = find(module, assumptions);
         let kernels = found.iter().filter(|f| module.functions[f.function].is_entry);
         kernels
-            .map(|f| (module.functions[f.function].name.clone(), Self { rows: f.candidates.iter().map(Row::of).collect() }))
+            .map(|f| {
+                (module.functions[f.function].name.clone(), Self { rows: f.candidates.iter().map(Row::of).collect() })
+            })
             .collect()
     }
 

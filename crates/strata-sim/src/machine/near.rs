@@ -34,8 +34,7 @@ impl Machine {
         Some(stacks.stack_of(self.interleave.home(line).partition))
     }
 
-    /// A request of a stack's SM, ready at core cycle `ready`, goes to its vault. A store is where everybody sees it when it
-    /// is there: `Some` time.
+    /// A request of a stack's SM, ready at core cycle `ready`, goes to its vault. A store has ended when it is there.
     pub(super) fn leaves_near(&mut self, request: u32, ready: u64) {
         let r = self.requests[request];
         let own = self.stack_of_sm(r.sm);
@@ -80,8 +79,7 @@ impl Machine {
         let is_ideal = self.offload_is_ideal();
         let Some(stacks) = &mut self.stacks else { return };
         let stack = stacks.stack_of(r.home.partition);
-        let arrival =
-            if stack == own || is_ideal { t } else { stacks.answer_other(stack, own, r.sectors, t) };
+        let arrival = if stack == own || is_ideal { t } else { stacks.answer_other(stack, own, r.sectors, t) };
         let near = self.config.clock.core.span(Cycles(u64::from(self.config.stacks.near_cycles)));
         self.queue.push(arrival + near, Event::new(Event::REPLY, request));
     }

@@ -5,9 +5,9 @@ use super::{KernelNeeds, Machine};
 use crate::cache::SectorMask;
 use crate::config::{LinkConfig, load};
 use crate::seam::{
-    AccessInfo, Action, Actions, Arrival, Below, Candidate, Dir, FaultId, Line, LineKind, LineRequest, LinkId, LocalAddr,
-    LocalLine, MemorySide, Move, Offload, PageId, PageRange, Paging, Parts, Place, Placed, Plan, StackId, StackUse, StepSet,
-    TableId, TableSpec, Terms, Token, TrafficId, UnitId, Victim, Walk,
+    AccessInfo, Action, Actions, Arrival, Below, Candidate, Dir, FaultId, Line, LineKind, LineRequest, LinkId,
+    LocalAddr, LocalLine, MemorySide, Move, Offload, PageId, PageRange, Paging, Parts, Place, Placed, Plan, StackId,
+    StackUse, StepSet, TableId, TableSpec, Terms, Token, TrafficId, UnitId, Victim, Walk,
 };
 use crate::stats::Reading;
 use crate::time::Picos;

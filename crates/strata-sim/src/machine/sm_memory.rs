@@ -139,7 +139,9 @@ impl Machine {
         if shared_cycles > 0 {
             known = self.shared_by_generic(warp, at, shared_cycles);
         }
-        if !self.config.l1.sectored {
+        // A store to a memory stack sends the sectors that it writes and no more: its link counts bytes.
+        let sends_sectors = self.config.l1.sectored || stores && self.stacks.is_some();
+        if !sends_sectors {
             for request in &mut lines {
                 request.sectors = SectorMask::ALL;
             }

@@ -68,9 +68,9 @@ pub(super) fn figure_2(timings: &[Timing]) -> Figure {
 }
 
 pub(super) fn figure_3(timings: &[Timing]) -> Figure {
-    let note = "Controlled offloading with the best address bits for all instances, over the same with the baseline map.";
-    let columns =
-        [Column::new("oracle over bmap", 3, |t: &Timing| t.relative(CTRL_BMAP, CTRL_ORACLE, |p| p.cycles))];
+    let note =
+        "Controlled offloading with the best address bits for all instances, over the same with the baseline map.";
+    let columns = [Column::new("oracle over bmap", 3, |t: &Timing| t.relative(CTRL_BMAP, CTRL_ORACLE, |p| p.cycles))];
     by_program(timings, ratios("figure-3", "Ideal mapping", note), &columns)
 }
 
@@ -85,7 +85,8 @@ const CLASSES: [(&str, f64, f64); 6] = [
 ];
 
 pub(super) fn figure_5(timings: &[Timing]) -> Figure {
-    let note = "Candidates that ran, by how many of their accesses are always as far from the first of their iteration.";
+    let note =
+        "Candidates that ran, by how many of their accesses are always as far from the first of their iteration.";
     let columns: Vec<_> = CLASSES
         .iter()
         .map(|&(name, low, high)| {
@@ -110,7 +111,8 @@ pub(super) fn figure_6(timings: &[Timing]) -> Figure {
     }
     columns.push(Column::new("best", 3, move |t: &Timing| some(t, t.surveyed.best)));
     columns.push(Column::new("instances", 0, |t: &Timing| Some(t.surveyed.instances as f64)));
-    let mut figure = by_program(timings, shares("figure-6", "One stack for an instance", note, "probability"), &columns);
+    let mut figure =
+        by_program(timings, shares("figure-6", "One stack for an instance", note, "probability"), &columns);
     figure.chart = None;
     figure
 }

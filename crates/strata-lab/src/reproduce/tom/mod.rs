@@ -13,6 +13,7 @@ use crate::monitor::Step;
 use crate::report::Page;
 use figures::ALL;
 use std::path::Path;
+use strata_tom::storage::Storage;
 use suite::{
     BASELINE, CROSS, CTRL_BMAP, CTRL_ORACLE, CTRL_TMAP, IDEAL, INTERNAL_1X, NOCTRL_BMAP, NOCTRL_TMAP, PROGRAMS,
     Program, Scheme, WARPS_4X,
@@ -116,7 +117,13 @@ fn rows(timings: &[Timing], sweeps: bool) -> Vec<Row> {
     for (scheme, path) in [(NOCTRL_BMAP, "noctrl_bmap"), (NOCTRL_TMAP, "noctrl_tmap"), (CTRL_TMAP, "ctrl_tmap")] {
         add("Figure 8", ALL, &format!("speed-up, {}", scheme.name), &format!("speedup.{path}"), gain(scheme));
     }
-    add("Figure 8", ALL, "largest speed-up, ctrl, tmap", "speedup.ctrl_tmap_max", most(&|t| Some(t.speed(CTRL_TMAP)? - 1.0)));
+    add(
+        "Figure 8",
+        ALL,
+        "largest speed-up, ctrl, tmap",
+        "speedup.ctrl_tmap_max",
+        most(&|t| Some(t.speed(CTRL_TMAP)? - 1.0)),
+    );
     for (name, path, scheme) in [
         ("KM", "km.bmap", CTRL_BMAP),
         ("KM", "km.tmap", CTRL_TMAP),
@@ -148,6 +155,14 @@ fn rows(timings: &[Timing], sweeps: bool) -> Vec<Row> {
         let ours = all(&|t| t.point(scheme).map(|p| p.offloaded / p.instructions));
         let metric = format!("offloaded instructions, {}", scheme.name);
         add("Section 6.1", ALL, &metric, &format!("offloaded_instructions.{path}"), ours);
+    }
+    let storage = Storage::of(4, 48, 100, 40);
+    for (path, metric, bits) in [
+        ("analyzer_per_sm", "bits of the memory map analyser of an SM", storage.analyser_per_sm),
+        ("allocation_table", "bits of the memory allocation table", storage.allocation_table),
+        ("metadata_table_per_sm", "bits of the offloading metadata table of an SM", storage.metadata_table_per_sm),
+    ] {
+        add("Section 6.6", "any", metric, &format!("storage_bits.{path}"), Some(bits as f64));
     }
     if sweeps {
         add("Figure 11", ALL, "speed-up, 4x warps", "speedup_4x_warps", gain(WARPS_4X));

@@ -17,9 +17,9 @@ mod failure;
 mod held;
 mod ledger;
 mod pages;
-mod trips;
 #[cfg(test)]
 mod tests;
+mod trips;
 
 use super::Machine;
 use super::sm_memory::{Kind, Request};
@@ -30,10 +30,10 @@ use failure::{Copy, Failure, Reader};
 use held::Held;
 use ledger::{Ledger, LineCopy, Origin, SECTORS, Sector, members};
 use pages::Pages;
-use trips::Trips;
 use rustc_hash::{FxHashMap, FxHashSet};
 use strata_core::stats::{Stats, Unit};
 use strata_core::{Addr, Bytes, LineAddr, OpInfo};
+use trips::Trips;
 
 /// What a mutation test leaves out, once, to see that it is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -191,9 +191,8 @@ impl Machine {
         let pc = w.batch.ops.first().map(|op| op.pc);
         let lanes = w.batch.ops.iter().fold(0, |lanes, op| lanes | op.mask);
         let visit = &mut offload.visits[index as usize];
-        let inside = pc.is_some_and(|pc| {
-            offload.candidates.get(visit.candidate).is_some_and(|c| (c.begin..=c.end).contains(&pc))
-        });
+        let inside = pc
+            .is_some_and(|pc| offload.candidates.get(visit.candidate).is_some_and(|c| (c.begin..=c.end).contains(&pc)));
         let entered = pc.map_or(NONE, |pc| offload.entries[pc as usize]) as usize;
         let enters = entered < offload.candidates.len();
         match visit.stage {
@@ -483,12 +482,8 @@ impl Machine {
             let sent = [link.carried(Direction::Out).0, link.carried(Direction::In).0, near.issued];
             let could = link.rate() as f64 * picos / 1e12;
             let of = |k: usize, could: f64| (sent[k] - near.at_begin[k]) as f64 / could;
-            near.state = StackUse {
-                tx: of(0, could),
-                rx: of(1, could),
-                issue: of(2, slots_per_pico * picos),
-                ..near.state
-            };
+            near.state =
+                StackUse { tx: of(0, could), rx: of(1, could), issue: of(2, slots_per_pico * picos), ..near.state };
             (near.since, near.at_begin) = (now, sent);
         }
     }

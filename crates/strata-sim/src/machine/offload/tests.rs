@@ -74,21 +74,21 @@ fn registers_cross_and_data_do_not() {
     let (same, _) = lines();
     let script = [Do::Load(A), Do::Store(same), Do::Load(A + 0x800)];
     let near = counted(&[], &[0..=1], false, &[&script]);
-    assert_eq!((near.offloads, near.near_reads, near.near_writes, near.dirty_lines), (1, 4, 4, 1));
+    assert_eq!((near.offloads, near.near_reads, near.near_writes, near.dirty_lines), (1, 4, 1, 1));
     assert_eq!(near.cross, 0, "both lines are where the block runs");
     // Out: three registers of 128 B, 12 B of program counters and mask, and the address of the last load.
     assert_eq!(near.tx, 3 * 128 + 12 + 4);
     // Back: one register, the acknowledgement, the address of the line that was written; and the data of the last load.
     assert_eq!(near.rx, 128 + 1 + 4 + 128);
     let plain = counted(&[], &[], false, &[&script]);
-    assert_eq!((plain.offloads, plain.near_reads, plain.tx, plain.rx), (0, 0, 4 + 132 + 4, 128 + 1 + 128));
+    assert_eq!((plain.offloads, plain.near_reads, plain.tx, plain.rx), (0, 0, 4 + 36 + 4, 128 + 1 + 128));
 }
 
 #[test]
 fn data_of_another_stack_come_over_the_link_between() {
     let (_, other) = lines();
     let near = counted(&[], &[0..=2], false, &[&[Do::Load(A), Do::Load(other), Do::Store(other)]]);
-    assert_eq!(near.cross, (4 + 128) + (4 + 128 + 1), "an address and a line; an address, data and an acknowledgement");
+    assert_eq!(near.cross, (4 + 128) + (4 + 32 + 1), "an address and a line; an address, data and an acknowledgement");
 }
 
 #[test]
@@ -126,7 +126,8 @@ fn two_blocks_in_a_row_are_two_trips() {
 fn a_line_that_is_on_its_way_to_l2_when_a_block_changed_it_is_fetched_again() {
     // Many SMs fetch the line all the time while a block on its stack writes it.
     let writer = [Do::Store(A), Do::LoadPastL1(A)];
-    let reader: Vec<Do> = (0..40).flat_map(|k| [Do::LoadPastL1(A), Do::LoadPastL1(A + 0x400 + 128 * (k % 8))]).collect();
+    let reader: Vec<Do> =
+        (0..40).flat_map(|k| [Do::LoadPastL1(A), Do::LoadPastL1(A + 0x400 + 128 * (k % 8))]).collect();
     let mut warps: Vec<&[Do]> = vec![&writer];
     warps.extend(std::iter::repeat_n(&reader[..], 12));
     let near = counted(&["l2.sets=1", "l2.ways=2"], &[0..=0], false, &warps);
