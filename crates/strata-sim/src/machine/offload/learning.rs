@@ -1,17 +1,16 @@
 //! While data are in the memory of the host so that a mechanism learns where they should live, and when they move.
 //!
-//! What misses in L2 meanwhile is fetched over the host's link. When the mechanism has seen enough, warps stop; when nothing is
+//! What misses in L2 meanwhile takes the latency of the host's link. When the mechanism has seen enough, warps stop; when nothing is
 //! under way any more, lines get their new homes, and warps go on where they were.
 
 use super::Stage;
 use crate::cache::SectorMask;
 use crate::coalesce::LineRequest;
-use crate::link::Direction;
 use crate::machine::memory::DramTag;
 use crate::machine::{Event, Machine, NONE};
 use crate::seam::Dir;
-use crate::time::Cycles;
-use strata_core::{Bytes, SECTOR_BYTES, Space, WarpId};
+use crate::time::{Cycles, Picos};
+use strata_core::{Space, WarpId};
 
 impl Machine {
     /// The lines of an access to memory, for a mechanism that learns from them.
@@ -30,21 +29,18 @@ impl Machine {
         self.offload.as_ref().is_some_and(|o| o.mechanism.is_at_host())
     }
 
-    /// L2 accesses the memory of the host; the request leaves at L2 cycle `ready`.
+    /// L2 accesses the memory of the host; the request leaves at L2 cycle `ready`. As in the paper, that costs the latency of
+    /// the way (TOM, section 5.1), whatever else is on it.
     pub(in crate::machine) fn to_host(&mut self, sectors: SectorMask, dir: Dir, tag: DramTag, ready: u64) {
-        let leaves = self.config.clock.l2.edge(Cycles(ready));
         let count = u64::from(sectors.count());
-        let data = Bytes(count * SECTOR_BYTES);
-        let there = if dir == Dir::Write {
+        if dir == Dir::Write {
             self.stack_stats.host_writes += count;
-            self.host_link.send(Direction::Out, leaves, data)
         } else {
             self.stack_stats.host_reads += count;
-            let asked = self.host_link.ask(leaves);
-            self.host_link.send(Direction::In, asked, data)
-        };
+        }
         if tag != NONE {
-            self.queue.push(there, Event(tag));
+            let latency = Picos((self.config.host_link.latency_ns * 1e3).round() as u64);
+            self.queue.push(self.config.clock.l2.edge(Cycles(ready)) + latency, Event(tag));
         }
     }
 
