@@ -179,7 +179,7 @@ pub(crate) fn foreknowledge(
     if !Settings::of(values).needs_survey() {
         return Ok(Foreknowledge::default());
     }
-    let survey = survey(request, values, gpu, &Arc::clone(monitor))?;
+    let survey = survey(request, values, gpu, monitor)?;
     Ok(Foreknowledge {
         instances: survey.seen.instances.len() as u64,
         best: survey.seen.best(usize::MAX),

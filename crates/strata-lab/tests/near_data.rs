@@ -46,7 +46,8 @@ fn blocks_are_offloaded_and_their_mapping_is_learned() {
     let stats = result.stats();
     let number = |path: &str| stats.number(&format!("gpu.{path}")).unwrap_or_else(|| panic!("no {path}"));
     assert!(number("offload.blocks") > 0.0);
-    assert!(number("host.reads") > 0.0, "the first instances run out of the host's memory");
+    let at_host = number("host.reads") + number("host.writes");
+    assert!(at_host > 0.0, "the first instances run out of the host's memory");
     assert!(number("tom.learned_from") >= 2.0);
     assert!(number("tom.instances") > number("offload.blocks"));
     let saved = std::fs::read_to_string(result.host.directory.join("tom.json")).expect("saved");
