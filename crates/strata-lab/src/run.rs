@@ -3,12 +3,12 @@
 use crate::engine::{self, EngineOptions};
 use crate::error::LabError;
 use crate::launch_file::{self, Loaded};
-use crate::mechanisms::Chosen;
+use crate::mechanisms::{Chosen, Mechanism};
 use crate::monitor::{Monitor, Monitored};
 use crate::request::{Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
 use crate::setup::Setup;
-use crate::{graph_input, profile, save, stats_file, trace};
+use crate::{graph_input, near_data, profile, save, stats_file, trace};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,6 +17,7 @@ use std::time::Instant;
 use strata_emu::Capacity;
 use strata_host::{Device, Engine, HostError};
 use strata_sim::config::Gpu;
+use strata_tom::mechanism::Foreknowledge;
 use strata_trace::Origin;
 use strata_workloads::{Graph, Instance, Outcome, Size, UnknownWorkload, Workload};
 
@@ -36,7 +37,11 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
         return run_on(request, monitor, engine::functional(options).map_err(LabError::Device)?);
     };
     let targets = profile::targets(request, &settings, monitor)?;
-    let setup = Setup::new(settings, targets, &gpu.config, &Capacity::default())?;
+    let known = match settings.iter().find(|(mechanism, _)| *mechanism == Mechanism::Tom) {
+        Some((_, settings)) => near_data::foreknowledge(request, settings, &gpu.config, monitor)?,
+        None => Foreknowledge::default(),
+    };
+    let setup = Setup::new(settings, targets, known, &gpu.config, &Capacity::default())?;
     if request.check_data {
         setup.refuse_unchecked()?;
     }

@@ -139,10 +139,15 @@ impl Machine {
         if shared_cycles > 0 {
             known = self.shared_by_generic(warp, at, shared_cycles);
         }
-        if !self.config.l1.sectored {
+        // A store to a memory stack sends the sectors that it writes and no more: its link counts bytes.
+        let sends_sectors = self.config.l1.sectored || stores && self.stacks.is_some();
+        if !sends_sectors {
             for request in &mut lines {
                 request.sectors = SectorMask::ALL;
             }
+        }
+        if self.offload.is_some() {
+            self.offload_observes(warp, space, &lines);
         }
         match (space, op.action) {
             _ if lines.is_empty() => self.deliver(warp, targets, known),
@@ -268,6 +273,9 @@ impl Machine {
             What::CachedStore | What::Store => {
                 self.stats.l1_writes += 1;
                 self.send(*sm, request, Kind::Write, NONE, NONE, at);
+                if self.is_near(*sm) {
+                    self.near_wrote(op.warp, request.line);
+                }
                 if *what == What::CachedStore {
                     self.write_l1(*sm, request);
                 }
@@ -445,6 +453,9 @@ impl Machine {
         }
         unit.outstanding += u32::from(awaited);
         self.stores_out += u32::from(!awaited);
+        if !awaited {
+            self.store_sets_out(request);
+        }
         self.leave_sm(request, since);
     }
 
@@ -452,6 +463,10 @@ impl Machine {
         let r = self.requests[request];
         self.stats.sent += 1;
         self.stats.wait_mshr += ready - r.since;
+        if self.is_near(r.sm) {
+            self.leaves_near(request, ready);
+            return;
+        }
         let data = if r.kind == Kind::Read { 0 } else { 32 * r.sectors.count() };
         let leaves = self.core_time(ready);
         let arrival = self.send_to_slice(r.sm, leaves, data);
