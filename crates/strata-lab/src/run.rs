@@ -164,7 +164,7 @@ pub(crate) fn save_result(directory: &Path, result: &RunResult) -> Result<(), La
 
 /// The result of a request as it was saved by an earlier run, if there is a whole one.
 pub(crate) fn saved(request: &RunRequest) -> Result<Option<Value>, LabError> {
-    let path = Job::resolve(request)?.resolved.directory(request).join("result.json");
+    let path = resolved(request)?.directory(request).join("result.json");
     Ok(std::fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()))
 }
 
@@ -174,9 +174,14 @@ pub(crate) fn save_json(directory: &Path, name: &str, value: &Value) -> Result<(
     save::write_text(&path, &format!("{value:#}\n")).map_err(|e| LabError::io("write", &path, e))
 }
 
+/// A request with its defaults filled in.
+pub(crate) fn resolved(request: &RunRequest) -> Result<Resolved, LabError> {
+    Ok(Job::resolve(request)?.resolved)
+}
+
 /// What a trace says of the run it was made from.
 pub(crate) fn origin(request: &RunRequest) -> Result<Origin, LabError> {
-    let Resolved { name, size, seed, .. } = Job::resolve(request)?.resolved;
+    let Resolved { name, size, seed, .. } = resolved(request)?;
     Ok(Origin { program: name, size: size.map(str::to_owned), seed })
 }
 

@@ -155,6 +155,7 @@ impl Offload for Tom {
             pipeline_cycles: settings.pipeline_cycles,
             window_cycles: settings.busy_window,
             is_ideal: settings.policy == Policy::Ideal,
+            is_coherent: settings.coherence,
         }
     }
 

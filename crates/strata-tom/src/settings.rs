@@ -68,6 +68,13 @@ pub const SETTINGS: &[Setting] = &[
         "TOM, section 4.2: 10 cycles"
     ),
     setting!(
+        "coherence",
+        "kept",
+        Allowed::Choice(&["kept", "left-out"]),
+        "what keeps caches of GPU and stacks coherent; left out, it costs nothing and data are not right: the difference is its cost",
+        "TOM, section 4.4.2"
+    ),
+    setting!(
         "alu_share",
         "0.5",
         Allowed::Real(0.0, 1.0),
@@ -149,6 +156,8 @@ pub struct Settings {
     pub pending_limit: Option<u32>,
     /// Core cycles of the pipeline for an offload.
     pub pipeline_cycles: u32,
+    /// Caches are kept coherent.
+    pub coherence: bool,
     /// See the table.
     pub alu_share: f64,
     /// See the table.
@@ -184,6 +193,7 @@ impl Settings {
             busy_window: values.whole("busy_window"),
             pending_limit: given("pending_limit").map(|n| n as u32),
             pipeline_cycles: values.whole("pipeline_cycles") as u32,
+            coherence: values.text("coherence") == "kept",
             alu_share: values.real("alu_share"),
             alu_busy: values.real("alu_busy"),
             page: values.size("page"),

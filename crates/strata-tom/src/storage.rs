@@ -20,7 +20,19 @@ pub struct Storage {
     pub metadata_table_per_sm: u64,
 }
 
+/// Square micrometres of a bit of static memory: a six-transistor cell of TSMC's 40 nm process (its announcement of March 2008),
+/// without what an array needs around its cells.
+const CELL_UM2: f64 = 0.242;
+
 impl Storage {
+    /// For the paper's machine: four stacks, 48 warps, 100 ranges, 40 candidates.
+    pub const PAPER: Self = Self::of(4, 48, 100, 40);
+
+    /// The area of all bits for so many SMs, in square millimetres.
+    pub const fn cells_mm2(&self, sms: u64) -> f64 {
+        self.total(sms) as f64 * CELL_UM2 * 1e-6
+    }
+
     /// For stacks, warps of an SM, and entries of the two tables: a bit for each stack and mapping of an instance; start, length
     /// and a bit for a range.
     pub const fn of(stacks: u64, warps: u64, ranges: u64, candidates: u64) -> Self {
@@ -43,7 +55,7 @@ mod tests {
 
     #[test]
     fn the_bits_of_the_paper() {
-        let paper = Storage::of(4, 48, 100, 40);
+        let paper = Storage::PAPER;
         let expected = Storage { analyser_per_sm: 1_920, allocation_table: 9_700, metadata_table_per_sm: 10_320 };
         assert_eq!(paper, expected);
         assert_eq!(paper.total(64), 9_700 + 64 * 12_240);

@@ -59,6 +59,16 @@ pub struct Terms {
     pub window_cycles: u64,
     /// Nothing is sent, nothing has to be kept coherent, and all data are where the block runs: what no machine can do.
     pub is_ideal: bool,
+    /// Caches are kept coherent, as they must be. Without it nothing of it is charged, and data are not right: to see what it
+    /// costs.
+    pub is_coherent: bool,
+}
+
+impl Terms {
+    /// True if coherence is kept and charged.
+    pub const fn keeps_coherent(&self) -> bool {
+        self.is_coherent && !self.is_ideal
+    }
 }
 
 /// Decides which blocks are offloaded.

@@ -1,8 +1,8 @@
 //! The figures, made from what was timed and surveyed.
 
 use super::suite::{
-    ALU_AWARE, ALU_AWARE_4X, BASELINE, CROSS, CTRL_BMAP, CTRL_ORACLE, CTRL_TMAP, IDEAL, INTERNAL_1X, NOCTRL_BMAP,
-    NOCTRL_TMAP, Scheme, WARPS_2X, WARPS_4X,
+    ALU_AWARE, ALU_AWARE_4X, BASELINE, BUSY, CROSS, CTRL_BMAP, CTRL_ORACLE, CTRL_TMAP, HOST, IDEAL, INCOHERENT,
+    INTERNAL_1X, LEARNED, NOCTRL_BMAP, NOCTRL_TMAP, STACKS, Scheme, WARPS_2X, WARPS_4X,
 };
 use super::timing::{LEARNING, Point, Timing};
 use crate::report::Figure;
@@ -120,7 +120,7 @@ pub(super) fn figure_6(timings: &[Timing]) -> Figure {
 pub(super) fn figure_8(timings: &[Timing]) -> Figure {
     let note = "Speed over that of the baseline with 68 SMs on the GPU.";
     let mut columns = speeds(&FOUR);
-    columns.extend(speeds(&[CTRL_ORACLE]));
+    columns.extend(speeds(&[CTRL_ORACLE, ALU_AWARE]));
     by_program(timings, ratios("figure-8", "Speed-up", note), &columns)
 }
 
@@ -157,28 +157,95 @@ pub(super) fn offloaded(timings: &[Timing]) -> Figure {
     by_program(timings, shares("offloaded", "Offloaded instructions", note, "share of instructions"), &columns)
 }
 
-/// Sensitivities: Figures 11 to 13 and section 6.5.
+/// How much of the links to stacks the baseline uses: the paper takes programs that use more than half.
+pub(super) fn link_use(timings: &[Timing]) -> Figure {
+    let note = "The busier direction of the links to stacks, in the baseline (section 5.3: programs above 50 %).";
+    let columns = [Column::new("baseline", 3, |t: &Timing| Some(t.point(BASELINE)?.link_use))];
+    by_program(timings, shares("link-use", "Use of links", note, "share of their bandwidth"), &columns)
+}
+
+/// The argument for more warps on stacks (section 6.4).
+pub(super) fn registers(timings: &[Timing]) -> Figure {
+    let note = "32-bit registers of a thread that are alive at once, as the PTX has them: in candidates those that they name, \
+                and anywhere in the kernels that have candidates.";
+    let live = |value: fn(&Timing) -> u64| {
+        move |t: &Timing| (t.surveyed.live.thread > 0).then(|| value(t) as f64)
+    };
+    let columns = [
+        Column::new("in candidates", 0, live(|t| t.surveyed.live.block)),
+        Column::new("in threads", 0, live(|t| t.surveyed.live.thread)),
+    ];
+    by_program(timings, shares("registers", "Live registers", note, "registers"), &columns)
+}
+
+/// Speeds of a sweep, `ctrl, tmap` among them.
+fn sweep(timings: &[Timing], id: &'static str, title: &'static str, note: &str, schemes: &[Scheme]) -> Figure {
+    by_program(timings, ratios(id, title, note), &speeds(schemes))
+}
+
+/// Sensitivities: Figures 11 to 13, section 6.5, and what was decided where the paper is silent.
 pub(super) fn sweeps(timings: &[Timing]) -> Vec<Figure> {
     let warps = [CTRL_TMAP, WARPS_2X, WARPS_4X, ALU_AWARE, ALU_AWARE_4X];
     let traffic: Vec<_> = warps
         .iter()
         .map(|&s| Column::new(s.name, 3, move |t: &Timing| t.relative(s, BASELINE, Point::traffic)))
         .collect();
-    let cross: Vec<Scheme> = CROSS.iter().map(|(_, scheme)| *scheme).chain([CTRL_TMAP]).collect();
+    let [eighth, quarter, whole] = CROSS.map(|(_, scheme)| scheme);
+    let [busy_70, busy_80, busy_100] = BUSY;
     let note = "Places for warps on the SM of a stack; ALU-aware keeps arithmetic from busy SMs, which the paper leaves to \
                 others.";
+    let mut stacks: Vec<_> = STACKS
+        .iter()
+        .map(|&(baseline, tom)| Column::new(tom.name, 3, move |t: &Timing| t.relative(baseline, tom, |p| p.cycles)))
+        .collect();
+    stacks.insert(1, Column::new("4 stacks", 3, |t: &Timing| t.speed(CTRL_TMAP)));
     vec![
-        by_program(timings, ratios("figure-11", "Warps on stacks: speed-up", note), &speeds(&warps)),
+        sweep(timings, "figure-11", "Warps on stacks: speed-up", note, &warps),
         by_program(timings, ratios("figure-12", "Warps on stacks: traffic", note), &traffic),
-        by_program(
+        sweep(
             timings,
-            ratios("figure-13", "Internal bandwidth", "Equal to that of the links, or twice that."),
-            &speeds(&[INTERNAL_1X, CTRL_TMAP]),
+            "figure-13",
+            "Internal bandwidth",
+            "Equal to that of the links, or (ctrl, tmap) twice that.",
+            &[INTERNAL_1X, CTRL_TMAP],
+        ),
+        sweep(
+            timings,
+            "section-6-5",
+            "Links between stacks",
+            "Of the bandwidth of those to the GPU; ctrl, tmap has 0.5x.",
+            &[eighth, quarter, CTRL_TMAP, whole],
+        ),
+        sweep(
+            timings,
+            "learning",
+            "What is learned from",
+            "Share of instances that run out of the host's memory (ctrl, tmap: 0.1 %), and the latency of the way there \
+             (ctrl, tmap: 1 us).",
+            &[CTRL_TMAP, LEARNED[0], LEARNED[1], HOST[0], HOST[1]],
         ),
         by_program(
             timings,
-            ratios("section-6-5", "Links between stacks", "Of the bandwidth of those to the GPU; 0.5x is ctrl, tmap."),
-            &speeds(&cross),
+            ratios(
+                "stacks",
+                "Number of stacks",
+                "As many SMs, vaults and bytes per second in all, over the baseline cut alike.",
+            ),
+            &stacks,
+        ),
+        sweep(
+            timings,
+            "busy",
+            "When a channel is busy",
+            "Use of a channel from which on nothing is offloaded that adds to it; ctrl, tmap: 90 %.",
+            &[busy_70, busy_80, CTRL_TMAP, busy_100],
+        ),
+        sweep(
+            timings,
+            "coherence",
+            "The cost of coherence",
+            "Stores of an SM not waited for, caches of stacks and GPU not emptied (section 4.4.2).",
+            &[INCOHERENT, CTRL_TMAP],
         ),
     ]
 }

@@ -1,6 +1,7 @@
 //! Every program on every machine, and surveyed without time.
 
 use super::suite::{BASELINE, Program, Scheme};
+use crate::reproduce::Effort;
 use crate::error::LabError;
 use crate::gpus;
 use crate::mechanisms::{Combination, Mechanism};
@@ -11,7 +12,9 @@ use crate::reproduce::runs::{Measured, Runs};
 use crate::request::{RunRequest, What};
 use std::sync::Arc;
 use strata_core::settings::Settings;
+use strata_workloads::Workload;
 use strata_tom::analyser::MAPPINGS;
+use strata_tom::candidate::{Assumptions, MostLive, find, most_live};
 
 /// Shares of instances that mappings are learned from in Figure 6.
 pub(super) const LEARNING: [f64; 3] = [0.001, 0.005, 0.01];
@@ -28,6 +31,8 @@ pub(super) struct Point {
     pub(super) energy_sm: f64,
     pub(super) energy_links: f64,
     pub(super) energy: f64,
+    /// Use of the busier direction of the links to stacks: bytes over what they could have carried.
+    pub(super) link_use: f64,
     /// Thread instructions, and those on stacks.
     pub(super) instructions: f64,
     pub(super) offloaded: f64,
@@ -35,8 +40,11 @@ pub(super) struct Point {
 }
 
 impl Point {
-    fn of(result: &Measured) -> Self {
+    /// `rate`: bytes in a core cycle that all links to stacks carry in one direction.
+    fn of(result: &Measured, rate: f64) -> Self {
+        let busier = result.count("gpu.stacks.tx").max(result.count("gpu.stacks.rx"));
         Self {
+            link_use: busier / (rate * result.total("cycles")),
             cycles: result.total("cycles"),
             tx: result.count("gpu.stacks.tx"),
             rx: result.count("gpu.stacks.rx"),
@@ -66,6 +74,8 @@ pub(super) struct Surveyed {
     pub(super) learned: [f64; LEARNING.len()],
     /// Share of fixed offsets of each candidate that ran.
     pub(super) fixed: Vec<f64>,
+    /// Registers alive at once in its candidates and in its threads.
+    pub(super) live: MostLive,
 }
 
 /// One program on all machines.
@@ -93,16 +103,27 @@ impl Timing {
     }
 }
 
-fn request(program: Program, size: &str) -> RunRequest {
-    RunRequest { size: Some(size.to_owned()), ..RunRequest::new(What::Workload(program.workload.to_owned())) }
+fn request(program: Program, effort: Effort) -> RunRequest {
+    let size = Some(program.size(effort).to_owned());
+    RunRequest { size, ..RunRequest::new(What::Workload(program.workload.to_owned())) }
 }
 
-fn survey(program: Program, size: &str) -> Result<Surveyed, LabError> {
+/// Registers that candidates of a program and its threads keep alive.
+fn live(program: Program) -> MostLive {
+    let modules = strata_workloads::find(program.workload).map(Workload::modules).unwrap_or_default();
+    let parsed = modules.iter().filter_map(|module| strata_ptx::parse(module.path, module.ptx).module);
+    let each = parsed.map(|module| most_live(&module, &find(&module, &Assumptions::default())));
+    each.fold(MostLive::default(), MostLive::max)
+}
+
+fn survey(program: Program, effort: Effort, runs: &Runs) -> Result<Surveyed, LabError> {
     let gpu = gpus::gpu("ndp-maxwell", &[""; 0])?;
     let defaults = Settings::read("tom", Mechanism::Tom.settings(), &[""; 0])
         .map_err(|errors| LabError::Request(errors.join("\n")))?;
     let monitor = Arc::new(Monitor::default());
-    let survey = near_data::survey(&request(program, size), &defaults, &gpu.config, &monitor)?;
+    // Where the timed runs look for it.
+    let request = RunRequest { out: Some(runs.folder().to_owned()), ..request(program, effort) };
+    let survey = near_data::surveyed(&request, &defaults, &gpu.config, &monitor)?;
     let seen = &survey.seen;
     let instances = seen.instances.len();
     let after = |share: f64| seen.best((share * instances as f64).ceil() as usize);
@@ -113,21 +134,25 @@ fn survey(program: Program, size: &str) -> Result<Surveyed, LabError> {
         best: share(seen.best(usize::MAX)),
         learned: LEARNING.map(|part| share(after(part))),
         fixed: survey.offsets.iter().filter_map(|(_, _, offsets)| offsets.fixed_share()).collect(),
+        live: live(program),
     })
 }
 
 /// Runs all programs on all machines.
 pub(super) fn study(
     programs: &[Program],
-    size: &'static str,
+    effort: Effort,
     schemes: &[Scheme],
     runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Timing>, LabError> {
     let threads = parallel::threads();
     let name = |program: &Program| format!("{}, without time", program.name);
-    let surveys = parallel::map(programs, threads, name, begins, |program| survey(*program, size));
+    let surveys = parallel::map(programs, threads, name, begins, |program| survey(*program, effort, runs));
     let surveys: Vec<Surveyed> = surveys.into_iter().collect::<Result<_, LabError>>()?;
+    let config = gpus::gpu(BASELINE.gpu, &[""; 0])?.config;
+    let bytes_per_second = f64::from(config.stacks.count) * config.stacks.link.gb_per_s * 1e9;
+    let rate = bytes_per_second / (config.clock.core.khz() as f64 * 1e3);
     let jobs: Vec<(Program, Scheme)> =
         programs.iter().flat_map(|program| schemes.iter().map(move |scheme| (*program, *scheme))).collect();
     let name = |(program, scheme): &(Program, Scheme)| format!("{} on {}", program.name, scheme.name);
@@ -136,11 +161,11 @@ pub(super) fn study(
             gpu: Some(scheme.gpu.to_owned()),
             with: Combination::parse(scheme.with)?,
             set: scheme.set.iter().map(|one| (*one).to_owned()).collect(),
-            ..request(*program, size)
+            ..request(*program, effort)
         })?;
         Ok(match result.error() {
             Some(error) => Err(error.to_owned()),
-            None => Ok(Point::of(&result)),
+            None => Ok(Point::of(&result, rate)),
         })
     });
     let points: Vec<Result<Point, String>> = points.into_iter().collect::<Result<_, LabError>>()?;

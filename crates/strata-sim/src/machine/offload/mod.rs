@@ -293,7 +293,7 @@ impl Machine {
             checker.trip_begins(visit.trip.number, visit.trip.sm, now);
         }
         let waits = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Step::Drain));
-        if waits && !offload.terms.is_ideal {
+        if waits && offload.terms.keeps_coherent() {
             visit.trip.stores.clone_from(&offload.stores[visit.trip.sm as usize]);
         }
         self.warps[index as usize].time = ready;
@@ -376,7 +376,7 @@ impl Machine {
         let visit = &mut offload.visits[index as usize];
         visit.stage = Stage::Near;
         let trip = &mut visit.trip;
-        let (stack, is_ideal) = (StackId(trip.stack), offload.terms.is_ideal);
+        let (stack, coherent) = (StackId(trip.stack), offload.terms.keeps_coherent());
         let near = &mut offload.stacks[stack.0 as usize];
         near.resident += 1;
         near.issued += u64::from(trip.issues);
@@ -385,7 +385,7 @@ impl Machine {
         self.stack_stats.instructions += u64::from(trip.issues) * u64::from(lanes);
         let sm = self.sm_of(stack);
         let drops = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Step::NearFlush));
-        if drops && !is_ideal {
+        if drops && coherent {
             self.drop_all_from_l1(sm);
         }
         let unit = &mut self.sms[sm as usize];
@@ -420,6 +420,9 @@ impl Machine {
         trip.since = now;
         trip.written.sort_unstable();
         trip.written.dedup();
+        if !offload.terms.keeps_coherent() {
+            trip.written.clear();
+        }
         let registers = u64::from(offload.candidates[visit.candidate].live_out) * REGISTER_BYTES;
         let bytes = Bytes(registers + acknowledgement + address * trip.written.len() as u64);
         let leaves = ready_time.max(trip.last_write);

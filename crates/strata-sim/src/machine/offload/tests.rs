@@ -31,7 +31,7 @@ impl Offload for Always {
     }
 
     fn terms(&self) -> Terms {
-        Terms { pipeline_cycles: 10, window_cycles: 1000, is_ideal: self.is_ideal }
+        Terms { pipeline_cycles: 10, window_cycles: 1000, is_ideal: self.is_ideal, is_coherent: true }
     }
 
     fn considers(&mut self, _: &Arrival<'_>) -> bool {
@@ -189,7 +189,7 @@ impl Offload for Learner {
     }
 
     fn terms(&self) -> Terms {
-        Terms { pipeline_cycles: 10, window_cycles: 1000, is_ideal: false }
+        Terms { pipeline_cycles: 10, window_cycles: 1000, is_ideal: false, is_coherent: true }
     }
 
     fn considers(&mut self, _: &Arrival<'_>) -> bool {

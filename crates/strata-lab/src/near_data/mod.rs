@@ -1,6 +1,8 @@
 //! TOM in a run: its settings checked against the GPU, what it has to know of the program before, its place in the machine, and
 //! what is saved of it.
 
+mod foreknowledge;
+
 use crate::engine::{self, EngineOptions};
 use crate::error::LabError;
 use crate::monitor::Monitor;
@@ -24,6 +26,8 @@ use strata_tom::mechanism::{Foreknowledge, Tom};
 use strata_tom::settings::{Policy, Settings};
 use strata_tom::survey::{Failed, Survey};
 use strata_tom::table::Table;
+
+pub(crate) use foreknowledge::{foreknowledge, surveyed};
 
 /// TOM of one run.
 #[derive(Clone)]
@@ -70,11 +74,13 @@ impl NearData {
 
     /// An ideal offload keeps nothing coherent.
     pub(crate) fn refuse_unchecked(&self) -> Result<(), LabError> {
-        if self.settings.policy == Policy::Ideal {
-            let reason = "`--check-data` cannot hold with `tom.policy=ideal`, which leaves out what keeps data right";
-            return Err(LabError::Request(reason.to_owned()));
-        }
-        Ok(())
+        let leaves_out = match (self.settings.policy, self.settings.coherence) {
+            (Policy::Ideal, _) => "tom.policy=ideal",
+            (_, false) => "tom.coherence=left-out",
+            (_, true) => return Ok(()),
+        };
+        let reason = format!("`--check-data` cannot hold with `{leaves_out}`, which leaves out what keeps data right");
+        Err(LabError::Request(reason))
     }
 
     /// Granularity of allocations.
@@ -149,7 +155,7 @@ impl Surveying {
 }
 
 /// A program executed without time, every instance of a candidate watched.
-pub(crate) fn survey(
+fn survey(
     request: &RunRequest,
     values: &Values,
     gpu: &GpuConfig,
@@ -177,22 +183,4 @@ pub(crate) fn refuse_survey(values: &Values) -> Result<(), LabError> {
         return Err(LabError::Request(reason.to_owned()));
     }
     Ok(())
-}
-
-/// What TOM has to know of a program before it runs.
-pub(crate) fn foreknowledge(
-    request: &RunRequest,
-    values: &Values,
-    gpu: &GpuConfig,
-    monitor: &Arc<Monitor>,
-) -> Result<Foreknowledge, LabError> {
-    if !Settings::of(values).needs_survey() {
-        return Ok(Foreknowledge::default());
-    }
-    let survey = survey(request, values, gpu, monitor)?;
-    Ok(Foreknowledge {
-        instances: survey.seen.instances.len() as u64,
-        best: survey.seen.best(usize::MAX),
-        accessed: survey.allocations.marked(),
-    })
 }
