@@ -292,6 +292,11 @@ impl Warp {
                 pc += 1;
             }
             if LISTEN && b.first + b.length > b.end {
+                // What ends a block is an instruction, too.
+                if pc != begins_at && x.cuts(pc) {
+                    self.save(current, block, pc);
+                    return Some(WarpStop::Segment);
+                }
                 tell(x, code.first_pc + b.end, mask, usize::MAX);
             }
             let next = match &b.exit {

@@ -203,3 +203,19 @@ fn segments_end_where_somebody_watches_and_registers_are_shown() {
     assert_eq!(values[1][3], data.0 as i64 + 4 * (thread + 3));
     assert_eq!(values[2][0], 0, "a predicate is no number");
 }
+
+#[test]
+fn a_point_can_be_the_last_instruction_of_a_block() {
+    const RET: u32 = 21;
+    let mut set = Set::new();
+    let drive = |e: &mut Execution<'_>| {
+        e.watch(&[WatchPoint { pc: RET, registers: Vec::new() }]);
+        let (told, counts) = drive(e);
+        let returns: Vec<_> = told.iter().filter(|t| t.op.pc == RET).collect();
+        assert_eq!(returns.len() as u32, 2 * BLOCKS, "each warp returns once");
+        counts
+    };
+    let config = set.config.clone();
+    let counts = set.program.drive("reverse", &config, &mut set.memory, 1, &Output::default(), drive).expect("it runs");
+    assert_eq!(counts, Set::new().launch(), "cuts change nothing");
+}

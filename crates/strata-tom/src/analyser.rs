@@ -57,6 +57,11 @@ impl Instance {
         self.accesses += 1;
     }
 
+    /// How many lines it has accessed so far.
+    pub const fn accesses(&self) -> u64 {
+        self.accesses
+    }
+
     /// The maps with which it touched one stack; `None` if it touched nothing.
     pub fn one_stack(&self) -> Option<OneStack> {
         let bit = |m: usize| u16::from(self.touched[m].count_ones() == 1) << m;

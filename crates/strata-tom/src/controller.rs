@@ -21,23 +21,27 @@ pub enum Stays {
     AluBusy,
 }
 
-/// Where a block whose first access is to the stack `first` runs.
-pub fn decide(settings: &Settings, limit: u32, row: &Row, first: StackId, use_: &StackUse) -> Result<StackId, Stays> {
+/// Where a block whose first access is to the stack `first` runs; `uses` has all stacks.
+pub fn decide(settings: &Settings, limit: u32, row: &Row, first: StackId, uses: &[StackUse]) -> Result<StackId, Stays> {
     let limit = settings.pending_limit.unwrap_or(limit);
-    let full = use_.pending >= limit;
     match settings.policy {
         Policy::None => return Err(Stays::Off),
         Policy::Uncontrolled => return Ok(first),
-        Policy::Ideal => return if full { Err(Stays::Full) } else { Ok(first) },
+        Policy::Ideal => {
+            // All data are wherever it runs.
+            let emptiest = (0..).map(StackId).zip(uses).min_by_key(|(_, use_)| use_.pending);
+            return emptiest.filter(|(_, use_)| use_.pending < limit).map(|(stack, _)| stack).ok_or(Stays::Full);
+        }
         Policy::Controlled | Policy::AluAware => {}
     }
+    let use_ = uses.get(first.0 as usize).ok_or(Stays::Off)?;
     if use_.tx >= settings.busy_threshold && !row.saves_tx {
         return Err(Stays::TxBusy);
     }
     if use_.rx >= settings.busy_threshold && !row.saves_rx {
         return Err(Stays::RxBusy);
     }
-    if full {
+    if use_.pending >= limit {
         return Err(Stays::Full);
     }
     let arithmetic = settings.policy == Policy::AluAware && row.alu_share > settings.alu_share;
@@ -66,7 +70,8 @@ mod tests {
 
     #[track_caller]
     fn check(policy: &str, row: &Row, use_: StackUse, expected: Result<u32, Stays>) {
-        let found = decide(&settings(policy), 48, row, StackId(2), &use_).map(|stack| stack.0);
+        let uses = [StackUse { pending: 5000, ..use_ }, StackUse { pending: 5000, ..use_ }, use_];
+        let found = decide(&settings(policy), 48, row, StackId(2), &uses).map(|stack| stack.0);
         assert_eq!(found, expected, "{policy} {use_:?}");
     }
 
@@ -90,6 +95,9 @@ mod tests {
         check("controlled", &any, pending(48), Err(Stays::Full));
         check("ideal", &any, pending(48), Err(Stays::Full));
         check("uncontrolled", &any, pending(4800), Ok(2));
+        let uses = [pending(9), pending(3), pending(48)];
+        let chosen = |policy| decide(&settings(policy), 48, &any, StackId(2), &uses);
+        assert_eq!((chosen("ideal"), chosen("controlled")), (Ok(StackId(1)), Err(Stays::Full)));
     }
 
     #[test]

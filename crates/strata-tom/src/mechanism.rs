@@ -128,6 +128,16 @@ impl Tom {
     }
 }
 
+impl State {
+    /// An instance has been watched to its end, or for long enough. True if that was the last one needed.
+    fn has_seen(&mut self, warp: WarpId) -> bool {
+        let Some(instance) = self.running.remove(&warp) else { return false };
+        self.seen.add(&instance);
+        self.counts.learned_from += 1;
+        self.learning.is_some_and(|needed| self.counts.learned_from >= needed)
+    }
+}
+
 impl Place for Tom {
     fn place(&self, line: LineAddr) -> Placed {
         let state = self.0.borrow();
@@ -173,8 +183,7 @@ impl Offload for Tom {
 
     fn decide(&mut self, candidate: usize, first: StackId, uses: &[StackUse]) -> Option<StackId> {
         let State { settings, warps, current, counts, .. } = &mut *self.0.borrow_mut();
-        let use_ = uses.get(first.0 as usize)?;
-        match decide(settings, *warps, &current.rows[candidate], first, use_) {
+        match decide(settings, *warps, &current.rows[candidate], first, uses) {
             Ok(stack) => return Some(stack),
             Err(Stays::Off) => {}
             Err(Stays::TxBusy) => counts.tx_busy += 1,
@@ -189,20 +198,17 @@ impl Offload for Tom {
         self.0.borrow().learning.is_some()
     }
 
-    fn observed(&mut self, warp: WarpId, line: LineAddr) {
+    fn observed(&mut self, warp: WarpId, line: LineAddr) -> bool {
         let state = &mut *self.0.borrow_mut();
-        if let Some(instance) = state.running.get_mut(&warp) {
-            instance.access(&state.map, line);
-            state.allocations.mark(line);
-        }
+        let Some(instance) = state.running.get_mut(&warp) else { return false };
+        instance.access(&state.map, line);
+        state.allocations.mark(line);
+        let enough = state.settings.learning_accesses.is_some_and(|enough| instance.accesses() >= enough);
+        enough && state.has_seen(warp)
     }
 
     fn left(&mut self, warp: WarpId) -> bool {
-        let state = &mut *self.0.borrow_mut();
-        let Some(instance) = state.running.remove(&warp) else { return false };
-        state.seen.add(&instance);
-        state.counts.learned_from += 1;
-        state.learning.is_some_and(|needed| state.counts.learned_from >= needed)
+        self.0.borrow_mut().has_seen(warp)
     }
 
     fn is_at_host(&self) -> bool {

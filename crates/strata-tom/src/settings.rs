@@ -40,6 +40,13 @@ pub const SETTINGS: &[Setting] = &[
         "choice"
     ),
     setting!(
+        "learning_accesses",
+        "16",
+        Allowed::Whole(0, 1_000_000_000),
+        "lines that an instance has accessed when it has been watched long enough; 0: it is watched to its end",
+        "choice: strides show after a few, and a loop that lasts for half of the program would be learned from all that time"
+    ),
+    setting!(
         "busy_threshold",
         "0.9",
         Allowed::Real(0.0, 10.0),
@@ -148,6 +155,8 @@ pub struct Settings {
     pub learning_share: f64,
     /// Instances that are learned from, if given.
     pub learning_instances: Option<u64>,
+    /// Lines after which an instance has been watched long enough.
+    pub learning_accesses: Option<u64>,
     /// Use from which on a channel is busy.
     pub busy_threshold: f64,
     /// Core cycles over which use is measured.
@@ -189,6 +198,7 @@ impl Settings {
             },
             learning_share: values.real("learning_share"),
             learning_instances: given("learning_instances"),
+            learning_accesses: given("learning_accesses"),
             busy_threshold: values.real("busy_threshold"),
             busy_window: values.whole("busy_window"),
             pending_limit: given("pending_limit").map(|n| n as u32),

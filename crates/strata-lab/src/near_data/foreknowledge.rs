@@ -67,7 +67,12 @@ fn place(request: &RunRequest, settings: &Settings, gpu: &GpuConfig) -> Result<(
     let executable = std::env::current_exe().map_err(|e| LabError::io("find", Path::new("this executable"), e))?;
     let hash = Fnv1a64::of_file(&executable).map_err(|e| LabError::io("read", &executable, e))?;
     // Only the program and its input: what is surveyed depends on neither the machine nor how it is run.
-    let program = RunRequest { size: request.size.clone(), seed: request.seed, input: request.input.clone(), ..RunRequest::new(request.what.clone()) };
+    let program = RunRequest {
+        size: request.size.clone(),
+        seed: request.seed,
+        input: request.input.clone(),
+        ..RunRequest::new(request.what.clone())
+    };
     let resolved = run::resolved(&program)?;
     let key = json!({
         "executable": hash.to_string(),

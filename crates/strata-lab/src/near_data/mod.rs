@@ -155,12 +155,7 @@ impl Surveying {
 }
 
 /// A program executed without time, every instance of a candidate watched.
-fn survey(
-    request: &RunRequest,
-    values: &Values,
-    gpu: &GpuConfig,
-    monitor: &Arc<Monitor>,
-) -> Result<Survey, LabError> {
+fn survey(request: &RunRequest, values: &Values, gpu: &GpuConfig, monitor: &Arc<Monitor>) -> Result<Survey, LabError> {
     let settings = Settings::of(values);
     let surveying = Rc::new(RefCell::new(Surveying {
         survey: Survey::new(stacks(&settings, gpu)?),

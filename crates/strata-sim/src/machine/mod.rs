@@ -218,6 +218,8 @@ pub struct Machine {
     /// Stores and reductions on their way to L2, and when the last of those before took effect.
     stores_out: u32,
     last_store: Picos,
+    /// When the latest store of an SM on a stack is in memory.
+    near_store: Picos,
     /// Those who watch, if anybody asked for them.
     checker: Option<Box<Checker>>,
     explanation: Option<Box<Explanation>>,
@@ -297,6 +299,7 @@ impl Machine {
             now: Picos(0),
             stores_out: 0,
             last_store: Picos(0),
+            near_store: Picos(0),
             checker: None,
             explanation: None,
             names: Names::default(),

@@ -63,6 +63,7 @@ impl Machine {
             self.stats.stores += 1;
             self.stores_out -= 1;
             self.last_store = self.last_store.max(arrival);
+            self.near_store = arrival;
             self.requests.remove(request);
             self.page_released(r.line);
         } else {

@@ -91,11 +91,13 @@ pub trait Offload {
         false
     }
 
-    /// A warp within a candidate accesses a line.
-    fn observed(&mut self, _warp: WarpId, _line: LineAddr) {}
+    /// A warp within a candidate accesses a line. True: enough has been learned, as with [`Offload::left`].
+    fn observed(&mut self, _warp: WarpId, _line: LineAddr) -> bool {
+        false
+    }
 
-    /// A warp has left its candidate. True: what was learned from it changes where lines live, so the machine stops, comes to
-    /// rest, empties its caches and goes on ([`Offload::moved`]).
+    /// A warp has left its candidate. True: what was learned changes where lines live, so the machine stops, comes to rest,
+    /// empties its caches and goes on ([`Offload::moved`]).
     fn left(&mut self, _warp: WarpId) -> bool {
         false
     }

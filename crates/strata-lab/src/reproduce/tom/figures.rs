@@ -168,9 +168,7 @@ pub(super) fn link_use(timings: &[Timing]) -> Figure {
 pub(super) fn registers(timings: &[Timing]) -> Figure {
     let note = "32-bit registers of a thread that are alive at once, as the PTX has them: in candidates those that they name, \
                 and anywhere in the kernels that have candidates.";
-    let live = |value: fn(&Timing) -> u64| {
-        move |t: &Timing| (t.surveyed.live.thread > 0).then(|| value(t) as f64)
-    };
+    let live = |value: fn(&Timing) -> u64| move |t: &Timing| (t.surveyed.live.thread > 0).then(|| value(t) as f64);
     let columns = [
         Column::new("in candidates", 0, live(|t| t.surveyed.live.block)),
         Column::new("in threads", 0, live(|t| t.surveyed.live.thread)),

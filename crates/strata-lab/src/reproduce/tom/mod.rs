@@ -86,8 +86,7 @@ mod tests {
         let tiny = |name: &str| PROGRAMS.into_iter().find(|p| p.name == name).expect("known").tiny();
         let programs = [tiny("KM"), tiny("RD")];
         let directory = tempfile::tempdir().expect("a folder");
-        let (page, rows) =
-            study(&programs, Effort::Quick, true, directory.path(), &mut |_| ()).expect("it runs");
+        let (page, rows) = study(&programs, Effort::Quick, true, directory.path(), &mut |_| ()).expect("it runs");
         let ids: Vec<_> = page.figures.iter().map(|figure| figure.id).collect();
         for number in [2, 3, 5, 6, 8, 9, 10, 11, 12, 13] {
             let id = format!("figure-{number}");
@@ -95,7 +94,8 @@ mod tests {
             assert_eq!(figure.rows.len(), programs.len() + 1, "{id}");
         }
         for row in &rows {
-            let is_of = row.workload == "all" || row.workload == "any" || programs.iter().any(|p| p.name == row.workload);
+            let is_of =
+                row.workload == "all" || row.workload == "any" || programs.iter().any(|p| p.name == row.workload);
             assert_eq!(row.ours.is_some(), is_of, "{} of {}: {}", row.item, row.workload, row.metric);
             assert!(row.paper_value.is_some(), "{}: {}", row.item, row.metric);
         }

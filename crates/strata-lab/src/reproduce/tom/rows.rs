@@ -178,7 +178,8 @@ impl Table<'_> {
         let internal = self.gain(INTERNAL_1X);
         self.add("Figure 13", ALL, "speed-up, 1x internal", "speedup_1x_internal_bandwidth", internal);
         for (path, scheme) in CROSS.into_iter().chain([("0_5x", CTRL_TMAP)]) {
-            let metric = if scheme == CTRL_TMAP { "speed-up, cross 0.5x" } else { &format!("speed-up, {}", scheme.name) };
+            let metric =
+                if scheme == CTRL_TMAP { "speed-up, cross 0.5x" } else { &format!("speed-up, {}", scheme.name) };
             self.add("Section 6.5", ALL, metric, &format!("cross_stack_speedup.{path}"), self.gain(scheme));
         }
     }

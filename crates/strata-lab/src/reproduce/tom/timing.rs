@@ -1,20 +1,20 @@
 //! Every program on every machine, and surveyed without time.
 
 use super::suite::{BASELINE, Program, Scheme};
-use crate::reproduce::Effort;
 use crate::error::LabError;
 use crate::gpus;
 use crate::mechanisms::{Combination, Mechanism};
 use crate::monitor::{Monitor, Step};
 use crate::near_data;
 use crate::parallel;
+use crate::reproduce::Effort;
 use crate::reproduce::runs::{Measured, Runs};
 use crate::request::{RunRequest, What};
 use std::sync::Arc;
 use strata_core::settings::Settings;
-use strata_workloads::Workload;
 use strata_tom::analyser::MAPPINGS;
 use strata_tom::candidate::{Assumptions, MostLive, find, most_live};
+use strata_workloads::Workload;
 
 /// Shares of instances that mappings are learned from in Figure 6.
 pub(super) const LEARNING: [f64; 3] = [0.001, 0.005, 0.01];

@@ -19,7 +19,7 @@ impl Machine {
         let in_candidate = offload.visits[warp as usize].stage != Stage::Outside;
         if in_candidate && matches!(space, Space::Global | Space::Local) && offload.mechanism.observes() {
             for request in lines {
-                offload.mechanism.observed(WarpId(warp), request.line);
+                offload.is_stopped |= offload.mechanism.observed(WarpId(warp), request.line);
             }
         }
     }

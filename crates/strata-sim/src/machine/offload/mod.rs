@@ -4,9 +4,9 @@
 //!
 //! 1. The mechanism considers it (`begins_segment`). If it may go, the warp issues on the GPU up to its first access to
 //!    memory, which tells where its data are (`sets_out`); what it did until then it does again on the stack.
-//! 2. Its loads come back, and the stores that its SM has sent take effect: the first step of coherence.
-//! 3. Its registers cross to the stack. When the SM there has room, it drops its cache, the second step, and the warp goes on
-//!    there.
+//! 2. Its loads come back, and its registers cross to the stack behind the stores that its SM has sent.
+//! 3. When these have taken effect, the first step of coherence, and the SM there has room, it drops its cache, the second
+//!    step, and the warp goes on there.
 //! 4. It comes to a segment outside the block: its loads and stores end, its registers and the lines that it wrote cross back,
 //!    and its SM and L2 drop those lines, the third step.
 //!
@@ -42,9 +42,9 @@ enum Stage {
     Looking,
     /// On the GPU.
     Here,
-    /// Waits until its registers are there and its SM's stores have taken effect.
+    /// Waits until its registers are there.
     Collecting,
-    /// Between the GPU and a stack, or waiting for room there.
+    /// Between the GPU and a stack, or waiting there for its SM's stores or for room.
     Going,
     /// On a stack.
     Near,
@@ -73,6 +73,10 @@ struct Trip {
     scheduler: u32,
     /// Stores of its SM that it waits for.
     stores: Vec<u32>,
+    /// When the last of them took effect.
+    stored: Picos,
+    /// It is at the stack.
+    has_arrived: bool,
     /// When it stopped issuing on the GPU, or on the stack.
     since: u64,
     /// Machine instructions of the segment that it begins anew.
@@ -283,7 +287,8 @@ impl Machine {
         Some(latest.max(w.time).max(now))
     }
 
-    /// The warp leaves the GPU as soon as its registers are there and the stores of its SM have taken effect.
+    /// The warp leaves the GPU as soon as its registers are there. Until the stores that its SM has sent have taken effect it
+    /// will not begin.
     fn collects(&mut self, index: u32, now: u64) {
         let Some(ready) = self.registers_there(index, now) else { return };
         let Some(offload) = &mut self.offload else { return };
@@ -297,11 +302,10 @@ impl Machine {
             visit.trip.stores.clone_from(&offload.stores[visit.trip.sm as usize]);
         }
         self.warps[index as usize].time = ready;
-        if visit.trip.stores.is_empty() {
-            self.goes(index, ready);
-        } else {
+        if !visit.trip.stores.is_empty() {
             offload.draining.push(index);
         }
+        self.goes(index, ready);
     }
 
     /// A warp's registers cross to its stack from core cycle `ready` on.
@@ -337,29 +341,41 @@ impl Machine {
 
     fn store_ends(&mut self, request: u32, time: Picos) {
         let sm = self.requests[request].sm;
-        let cycle = self.core_cycle(time);
         let Some(offload) = &mut self.offload else { return };
         let stores = &mut offload.stores[sm as usize];
         if let Some(at) = stores.iter().position(|&r| r == request) {
             stores.swap_remove(at);
         }
-        let (visits, mut gone) = (&mut offload.visits, Vec::new());
+        let (visits, mut enter) = (&mut offload.visits, Vec::new());
         offload.draining.retain(|&index| {
-            let waits = &mut visits[index as usize].trip.stores;
-            waits.retain(|&r| r != request);
-            if waits.is_empty() {
-                gone.push(index);
+            let trip = &mut visits[index as usize].trip;
+            if let Some(at) = trip.stores.iter().position(|&r| r == request) {
+                trip.stores.swap_remove(at);
+                trip.stored = trip.stored.max(time);
             }
-            !waits.is_empty()
+            if trip.stores.is_empty() && trip.has_arrived {
+                enter.push(index);
+            }
+            !trip.stores.is_empty()
         });
-        for index in gone {
-            let ready = self.warps[index as usize].time.max(cycle);
-            self.goes(index, ready);
+        for index in enter {
+            self.enters_stack(index, time);
         }
     }
 
     /// A warp has come to its stack.
     pub(super) fn arrives_at_stack(&mut self, index: u32, t: Picos) {
+        let Some(offload) = &mut self.offload else { return };
+        let trip = &mut offload.visits[index as usize].trip;
+        trip.has_arrived = true;
+        if trip.stores.is_empty() {
+            let t = t.max(trip.stored);
+            self.enters_stack(index, t);
+        }
+    }
+
+    /// A warp at its stack, which waits for no store any more, gets a place or waits for one.
+    fn enters_stack(&mut self, index: u32, t: Picos) {
         let Some(offload) = &mut self.offload else { return };
         let near = &mut offload.stacks[offload.visits[index as usize].trip.stack as usize];
         if near.resident < self.config.stacks.warps {
@@ -398,7 +414,7 @@ impl Machine {
 
     /// A warp on a stack has stored to a line.
     pub(super) fn near_wrote(&mut self, warp: WarpId, line: LineAddr) {
-        let arrival = self.last_store;
+        let arrival = self.near_store;
         let Some(offload) = &mut self.offload else { return };
         let trip = &mut offload.visits[warp.0 as usize].trip;
         trip.last_write = trip.last_write.max(arrival);

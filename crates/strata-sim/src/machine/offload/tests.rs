@@ -204,8 +204,9 @@ impl Offload for Learner {
         !self.is_done
     }
 
-    fn observed(&mut self, _: WarpId, line: LineAddr) {
+    fn observed(&mut self, _: WarpId, line: LineAddr) -> bool {
         self.seen.push(line);
+        false
     }
 
     fn left(&mut self, _: WarpId) -> bool {
