@@ -504,5 +504,5 @@ fn a_guard_that_ends_the_kernel_is_taken_to_let_it_go_on() {
     };
     check(&guarded(""), &["Region 1..=6: 1 in, 0 out, 4 loads, 2 stores, x1 = -100.5"]);
     // What follows belongs to the kernel's work: the guard may well be taken.
-    check(&guarded("add.u32 %k, %k, 1;"), &[&PAYS.replace("0..=2", "4..=6")]);
+    check(&guarded("add.u32 %t, %t, 1;"), &[&PAYS.replace("0..=2", "4..=6")]);
 }

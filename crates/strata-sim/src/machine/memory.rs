@@ -86,7 +86,7 @@ impl Machine {
         ready: u64,
     ) {
         if self.offload.is_some() && self.data_at_host() {
-            self.to_host(sectors, dir, tag, ready);
+            self.asks_host(sectors, dir, tag, ready);
             return;
         }
         let (time, tag) = self.towards_channel(partition, sectors, dir, tag, ready);

@@ -31,7 +31,7 @@ impl Machine {
 
     /// L2 accesses the memory of the host; the request leaves at L2 cycle `ready`. As in the paper, that costs the latency of
     /// the way (TOM, section 5.1), whatever else is on it.
-    pub(in crate::machine) fn to_host(&mut self, sectors: SectorMask, dir: Dir, tag: DramTag, ready: u64) {
+    pub(in crate::machine) fn asks_host(&mut self, sectors: SectorMask, dir: Dir, tag: DramTag, ready: u64) {
         let count = u64::from(sectors.count());
         if dir == Dir::Write {
             self.stack_stats.host_writes += count;
