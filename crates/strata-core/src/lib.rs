@@ -39,7 +39,7 @@ pub use count::Counts;
 pub use image::{AddressMode, Channel, Format, Image, Texture};
 pub use op::{
     Access, AddressSet, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,
-    WarpSource,
+    WarpSource, WatchPoint,
 };
 pub use paged::Paged;
 pub use stats::Stats;

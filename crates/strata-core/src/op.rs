@@ -293,6 +293,15 @@ pub trait WarpSource {
     fn advance(&mut self, w: WarpId, out: &mut OpBatch) -> Stop;
 }
 
+/// A program counter of a kernel at which somebody wants to see registers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WatchPoint {
+    /// The program counter.
+    pub pc: u32,
+    /// The registers, by number in the function as in [`OpInfo::src`].
+    pub registers: Vec<u32>,
+}
+
 /// A launch whose CTAs and warps are run on demand: what a timing model drives.
 pub trait GridSource: WarpSource {
     /// The static instructions, indexed by [`WarpOp::pc`].
@@ -308,4 +317,11 @@ pub trait GridSource: WarpSource {
     fn take_opened(&mut self, out: &mut Vec<WarpId>);
     /// The bytes that a line of device memory holds now; a source without values leaves `out` as it is.
     fn read_line(&self, _line: LineAddr, _out: &mut [u8; LINE_BYTES as usize]) {}
+    /// From now on segments end before these program counters; a source that cannot do so ignores it.
+    fn watch(&mut self, _points: &[WatchPoint]) {}
+    /// Values of the registers of the watched point at which the last segment of [`WarpSource::advance`] began, before it
+    /// did anything; 32-bit ones with their sign. Empty elsewhere, and for a source without values.
+    fn watched(&self) -> &[[i64; LANES]] {
+        &[]
+    }
 }

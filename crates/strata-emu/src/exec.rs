@@ -4,6 +4,7 @@ use crate::check::Checker;
 use crate::fault::Cause;
 use crate::launch::LaunchState;
 use crate::warp::Exchange;
+use crate::watch::Watch;
 use std::ptr::NonNull;
 use strata_core::{LANES, LaneMask, OpBatch};
 
@@ -140,6 +141,8 @@ pub(crate) struct Exec<'l> {
     pub(crate) sink: Option<NonNull<OpBatch>>,
     /// Looks at accesses to shared and local memory; only in checked launches.
     pub(crate) checker: Option<Box<Checker>>,
+    /// Where somebody wants to see registers.
+    pub(crate) watch: Option<Box<Watch>>,
     /// What went wrong, set before `Flow::Fault`.
     pub(crate) cause: Option<Box<Cause>>,
     /// The launch.

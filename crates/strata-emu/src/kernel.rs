@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use strata_core::{LaneMask, OpClass, OpInfo};
 use strata_ptx::LineIndex;
-use strata_ptx::analysis::{CallsEndBlocks, Cfg, Liveness, Pressure};
+use strata_ptx::analysis::{CallsEndBlocks, Cfg, Liveness, Pressure, SlotRef};
 use strata_ptx::ast::{Module, Span};
 
 /// A block number that stands for "none".
@@ -103,6 +103,8 @@ pub(crate) struct Code {
     pub(crate) surfaces: Vec<SurfaceAccess>,
     /// Values that operands refer to as constants, to be laid out when a launch begins.
     pub(crate) constants: Vec<Constant>,
+    /// Where each register is kept.
+    pub(crate) registers: Vec<SlotRef>,
     /// Units of the frame.
     pub(crate) units: u32,
     /// Predicates of the frame.

@@ -130,6 +130,7 @@ impl LaunchState<'_> {
             divisions_by_zero: 0,
             sink: None,
             checker: self.checked.then(Box::<Checker>::default),
+            watch: None,
             cause: None,
             launch: self,
         }

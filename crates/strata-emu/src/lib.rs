@@ -77,6 +77,7 @@ mod program;
 pub mod semantics;
 mod source;
 mod warp;
+mod watch;
 
 pub use fault::{Cause, Fault};
 pub use launch::{LaunchConfig, LaunchError, Progress};

@@ -8,8 +8,11 @@ use crate::exec::{Exec, TouchedRange};
 use crate::fault::Fault;
 use crate::launch::{LaunchState, add_visits, local_bytes_per_cta, locate};
 use crate::warp::{Visits, WarpStop};
+use crate::watch::Watch;
 use std::ptr::NonNull;
-use strata_core::{Counts, GridSource, LINE_BYTES, LineAddr, OpBatch, OpInfo, Stop, WarpId, WarpSource};
+use strata_core::{
+    Counts, GridSource, LANES, LINE_BYTES, LineAddr, OpBatch, OpInfo, Stop, WarpId, WarpSource, WatchPoint,
+};
 
 /// A launch whose CTAs and warps are run on demand.
 pub struct Execution<'l> {
@@ -173,6 +176,14 @@ impl GridSource for Execution<'_> {
 
     fn take_opened(&mut self, out: &mut Vec<WarpId>) {
         out.append(&mut self.opened);
+    }
+
+    fn watch(&mut self, points: &[WatchPoint]) {
+        self.x.watch = Some(Box::new(Watch::new(self.state.kernel, points)));
+    }
+
+    fn watched(&self) -> &[[i64; LANES]] {
+        self.x.watch.as_ref().map_or(&[], |watch| &watch.values)
     }
 
     fn read_line(&self, line: LineAddr, out: &mut [u8; LINE_BYTES as usize]) {

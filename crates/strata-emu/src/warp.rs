@@ -235,6 +235,10 @@ impl Warp {
             self.arrive(current, mask);
             return None;
         }
+        if LISTEN && x.watch.is_some() {
+            x.look(pc);
+        }
+        let begins_at = pc;
         loop {
             let b = &code.blocks[block as usize];
             if pc == b.first {
@@ -250,6 +254,10 @@ impl Warp {
                 *instructions_left -= u64::from(b.length);
             }
             while pc < b.end {
+                if LISTEN && pc != begins_at && x.cuts(pc) {
+                    self.save(current, block, pc);
+                    return Some(WarpStop::Segment);
+                }
                 // SAFETY: `pc` is below `b.end`, an index into this function's instructions.
                 let i = unsafe { code.insts.get_unchecked(pc as usize) };
                 let m = mask & (x.predicate(i.guard) ^ i.guard_flip);
@@ -284,6 +292,11 @@ impl Warp {
                 pc += 1;
             }
             if LISTEN && b.first + b.length > b.end {
+                // What ends a block is an instruction, too.
+                if pc != begins_at && x.cuts(pc) {
+                    self.save(current, block, pc);
+                    return Some(WarpStop::Segment);
+                }
                 tell(x, code.first_pc + b.end, mask, usize::MAX);
             }
             let next = match &b.exit {

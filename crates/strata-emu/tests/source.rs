@@ -1,7 +1,10 @@
 //! A launch driven from outside gives the same bytes and counts as one that runs by itself, and tells everything it does.
 
 use std::collections::BTreeSet;
-use strata_core::{Access, Addr, Bytes, Counts, Dim3, GridSource, OpBatch, OpClass, Space, Stop, WarpOp, WarpSource};
+use strata_core::{
+    Access, Addr, Bytes, Counts, Dim3, GridSource, OpBatch, OpClass, Space, Stop, WarpId, WarpOp, WarpSource,
+    WatchPoint,
+};
 use strata_emu::{Capacity, Execution, LaunchConfig, Memory, Output, Program};
 
 /// Each block reverses its 64 values through shared memory, doubles the odd ones and counts them.
@@ -168,4 +171,51 @@ fn addresses_and_masks_are_told() {
     assert!((0..32).all(|l| (reduction.addresses[l] == set.odd.0) == (mask >> l & 1 != 0)));
     let barriers = told.iter().filter(|t| info(t).class == OpClass::Barrier).count();
     assert_eq!(barriers, BLOCKS as usize * 2);
+}
+
+#[test]
+fn segments_end_where_somebody_watches_and_registers_are_shown() {
+    let mut set = Set::new();
+    let data = set.data;
+    // Program counter 7 loads from what %rd4 holds.
+    let function = strata_ptx::parse("reverse.ptx", TEXT).module.expect("no errors").functions.remove(0);
+    let number = |name: &str| function.registers.iter().position(|r| r.name == name).expect("named") as u32;
+    let point = WatchPoint { pc: 7, registers: vec![number("%r3"), number("%rd4"), number("%p1")] };
+    let drive = |e: &mut Execution<'_>| {
+        e.watch(&[point]);
+        e.start_cta(0, 2);
+        let mut batch = OpBatch::default();
+        let mut advance = |e: &mut Execution<'_>| {
+            batch.clear();
+            let stop = e.advance(WarpId(1), &mut batch);
+            (stop, batch.ops[0].pc, batch.ops.len(), e.watched().to_vec())
+        };
+        [advance(e), advance(e)]
+    };
+    let config = set.config.clone();
+    let [first, second] =
+        set.program.drive("reverse", &config, &mut set.memory, 1, &Output::default(), drive).expect("it runs");
+    assert_eq!(first, (Stop::Ready, 0, 7, Vec::new()), "seven instructions, then the point");
+    let (stop, pc, _, values) = second;
+    assert_eq!((stop, pc, values.len()), (Stop::Barrier, 7, 3));
+    let thread = 2 * 64 + 32;
+    assert_eq!((values[0][0], values[0][5]), (thread, thread + 5));
+    assert_eq!(values[1][3], data.0 as i64 + 4 * (thread + 3));
+    assert_eq!(values[2][0], 0, "a predicate is no number");
+}
+
+#[test]
+fn a_point_can_be_the_last_instruction_of_a_block() {
+    const RET: u32 = 21;
+    let mut set = Set::new();
+    let drive = |e: &mut Execution<'_>| {
+        e.watch(&[WatchPoint { pc: RET, registers: Vec::new() }]);
+        let (told, counts) = drive(e);
+        let returns: Vec<_> = told.iter().filter(|t| t.op.pc == RET).collect();
+        assert_eq!(returns.len() as u32, 2 * BLOCKS, "each warp returns once");
+        counts
+    };
+    let config = set.config.clone();
+    let counts = set.program.drive("reverse", &config, &mut set.memory, 1, &Output::default(), drive).expect("it runs");
+    assert_eq!(counts, Set::new().launch(), "cuts change nothing");
 }

@@ -1,6 +1,7 @@
 //! The engines that can stand behind a device.
 
 use crate::monitor::Monitor;
+use crate::near_data::SharedSurvey;
 use crate::setup::Setup;
 use crate::told_source::ToldSource;
 use crate::trace::Recording;
@@ -8,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::sync::Arc;
 use strata_core::{Addr, Bytes, Counts, GridSource, Image, LINE_BYTES, LineAddr, Stats, Texture};
-use strata_emu::{Capacity, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress};
+use strata_emu::{
+    Capacity, DEVICE_ALIGN, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress,
+};
 use strata_host::{
     AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape,
     Launch, LaunchReport, ModuleId, ParamShape, SymbolAddress,
@@ -108,6 +111,11 @@ pub(crate) fn recording(options: EngineOptions, recording: Recording) -> Result<
     Ok(Box::new(Emulated::new(options, Mode::Recording(recording))?))
 }
 
+/// The emulator alone, every launch watched for instances of candidates.
+pub(crate) fn surveying(options: EngineOptions, survey: SharedSurvey) -> Result<Box<dyn Engine>, HostError> {
+    Ok(Box::new(Emulated::new(options, Mode::Surveying(survey))?))
+}
+
 /// Runs a launch on a machine. `counts` asks the source what it executed; `executed`, how many thread instructions that is
 /// when so much of the launch (0 to 1) is done.
 pub(crate) fn run_timed<S: GridSource>(
@@ -167,6 +175,19 @@ enum Mode {
     Timed(Box<Timed>),
     /// They are written down.
     Recording(Recording),
+    /// TOM's candidates are watched.
+    Surveying(SharedSurvey),
+}
+
+impl Mode {
+    /// Granularity at which memory is given out, if a mechanism wants one.
+    fn page(&self) -> Option<Bytes> {
+        match self {
+            Self::Timed(timed) => timed.setup.page(),
+            Self::Surveying(survey) => Some(survey.borrow().page()),
+            Self::Functional | Self::Recording(_) => None,
+        }
+    }
 }
 
 /// A machine and what was put into it.
@@ -182,6 +203,8 @@ struct Emulated {
     /// Launches only prepare what is to be measured: they are executed and nothing else.
     preparing: bool,
     allocations: BTreeMap<AllocationId, (Addr, Bytes)>,
+    /// What follows allocations so that they end at a page.
+    paddings: BTreeMap<AllocationId, Addr>,
     memory: Memory,
     programs: Vec<Program>,
     output: Output,
@@ -206,6 +229,7 @@ impl Emulated {
             mode,
             preparing: false,
             allocations: BTreeMap::new(),
+            paddings: BTreeMap::new(),
             memory,
             programs: Vec::new(),
             output: Output::default(),
@@ -233,6 +257,12 @@ impl Engine for Emulated {
         let Some(module) = parsed.module.clone() else {
             return Err(HostError::Module(parsed.render(text, false)));
         };
+        let number = self.programs.len() as u32;
+        match &mut self.mode {
+            Mode::Timed(timed) => timed.setup.loaded(number, &module),
+            Mode::Surveying(survey) => survey.borrow_mut().loaded(number, &module),
+            Mode::Functional | Mode::Recording(_) => {}
+        }
         let program = Program::load(name, text, module, &mut self.memory).map_err(|e| call("load module", &e))?;
         if let Mode::Timed(timed) = &mut self.mode {
             for (name, start, size) in program.managed_variables() {
@@ -240,7 +270,7 @@ impl Engine for Emulated {
             }
         }
         self.programs.push(program);
-        Ok(ModuleId(self.programs.len() as u32 - 1))
+        Ok(ModuleId(number))
     }
 
     fn kernel(&self, module: ModuleId, name: &str) -> Result<KernelShape, HostError> {
@@ -275,7 +305,7 @@ impl Engine for Emulated {
     fn alloc(&mut self, size: Bytes, flags: AllocFlags, name: &str) -> Result<Allocation, HostError> {
         let managed = match &self.mode {
             Mode::Timed(timed) => timed.setup.manages(flags),
-            Mode::Functional | Mode::Recording(_) => flags.managed,
+            Mode::Functional | Mode::Recording(_) | Mode::Surveying(_) => flags.managed,
         };
         let flags = AllocFlags { managed, ..flags };
         let record = self.memory.alloc(size, managed || flags.pinned, name).map_err(|e| call("alloc", &e))?;
@@ -291,7 +321,19 @@ impl Engine for Emulated {
             self.memory.free(start).map_err(|e| call("free", &e))?;
             return Err(HostError::Call { call: "alloc", reason });
         }
+        if let Mode::Surveying(survey) = &self.mode {
+            survey.borrow_mut().allocated(start, size);
+        }
         self.allocations.insert(id, (start, size));
+        if let Some(page) = self.mode.page().filter(|_| !managed) {
+            // The next allocation begins a whole number of pages behind this one.
+            let taken = size.0.max(1).next_multiple_of(DEVICE_ALIGN);
+            let more = Bytes(taken.next_multiple_of(page.0) - taken);
+            if more.0 > 0 {
+                let padding = self.memory.alloc(more, false, "padding").map_err(|e| call("alloc", &e))?;
+                self.paddings.insert(id, padding.start);
+            }
+        }
         Ok(allocation)
     }
 
@@ -299,6 +341,9 @@ impl Engine for Emulated {
         let record = self.memory.free(start).map_err(|e| call("free", &e))?;
         let id = AllocationId(record.id);
         let known = self.allocations.remove(&id);
+        if let Some(padding) = self.paddings.remove(&id) {
+            self.memory.free(padding).map_err(|e| call("free", &e))?;
+        }
         if let Mode::Timed(timed) = &mut self.mode {
             if let Some((start, size)) = known {
                 timed.setup.freed(start, size);
@@ -357,6 +402,9 @@ impl Engine for Emulated {
         let (kernel, memory, output) = (&launch.kernel, &mut self.memory, &self.output);
         let registers =
             |e: &Execution<'_>| self.options.registers.get(kernel).copied().unwrap_or_else(|| e.registers());
+        if let Mode::Timed(timed) = &self.mode {
+            timed.setup.launches(launch.module.0, kernel);
+        }
         let mut executed_only = Mode::Functional;
         let result = match if self.preparing { &mut executed_only } else { &mut self.mode } {
             Mode::Timed(timed) => program.drive(kernel, &config, memory, self.launches, output, |e| {
@@ -374,6 +422,14 @@ impl Engine for Emulated {
             Mode::Recording(recording) => program.drive(kernel, &config, memory, self.launches, output, |e| {
                 let registers = registers(e);
                 recording.launch(launch, e, registers, monitor)
+            }),
+            Mode::Surveying(survey) => program.drive(kernel, &config, memory, self.launches, output, |e| {
+                let surveyed = survey.borrow_mut().launch(launch.module.0, kernel, e);
+                surveyed.map_err(|_| {
+                    let fault = e.take_fault();
+                    HostError::Program(fault.map_or_else(|| format!("kernel `{kernel}` failed"), |f| f.to_string()))
+                })?;
+                Ok(LaunchReport { counts: e.counts(), ..LaunchReport::default() })
             }),
             Mode::Functional => {
                 let progress = |p: Progress| monitor.set_running(p.thread_instructions, p.ctas as f64 / p.of as f64);
@@ -405,7 +461,7 @@ impl Engine for Emulated {
     fn copies(&self) -> CopyReport {
         match &self.mode {
             Mode::Timed(timed) => copies_of(&timed.machine),
-            Mode::Functional | Mode::Recording(_) => CopyReport::default(),
+            Mode::Functional | Mode::Recording(_) | Mode::Surveying(_) => CopyReport::default(),
         }
     }
 
@@ -419,7 +475,7 @@ impl Engine for Emulated {
             // What happens meanwhile is seen when the preparation ends.
             HostEvent::CopyIn { .. } | HostEvent::CopyOut { .. } | HostEvent::Memset { .. } if self.preparing => {}
             _ => match &mut self.mode {
-                Mode::Functional => {}
+                Mode::Functional | Mode::Surveying(_) => {}
                 Mode::Timed(timed) => tell(&mut timed.machine, event, |line, data| self.memory.read_line(line, data)),
                 Mode::Recording(recording) => recording.hear(event),
             },

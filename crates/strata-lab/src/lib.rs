@@ -50,6 +50,7 @@ mod graph_input;
 pub mod launch_file;
 pub mod mechanisms;
 mod monitor;
+mod near_data;
 mod npy;
 pub mod observe;
 pub mod offload;

@@ -34,12 +34,14 @@ pub enum Mechanism {
     Buddy,
     /// Unified memory.
     Uvm,
+    /// TOM: near-data processing.
+    Tom,
 }
 
 impl Mechanism {
     /// All of them, in the order in which L2 meets them: who moves lines before who changes their size. Unified memory stands
     /// before L2.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::LargeL2,
         Self::Cmd,
         Self::DedupCar,
@@ -49,6 +51,7 @@ impl Mechanism {
         Self::Bpc,
         Self::Buddy,
         Self::Uvm,
+        Self::Tom,
     ];
 
     /// Its name on the command line.
@@ -63,6 +66,7 @@ impl Mechanism {
             Self::Bpc => "bpc",
             Self::Buddy => "buddy",
             Self::Uvm => "uvm",
+            Self::Tom => "tom",
         }
     }
 
@@ -80,6 +84,7 @@ impl Mechanism {
             Self::Bpc => "bit-plane compression between L2 and DRAM: fewer sectors move, capacity stays",
             Self::Buddy => "Buddy Compression: allocations take less device memory, what does not fit is behind a link",
             Self::Uvm => "unified memory: pages migrate between host and device when they are touched",
+            Self::Tom => "TOM: blocks of code run on SMs in the memory stacks that hold their data",
         }
     }
 
@@ -95,6 +100,7 @@ impl Mechanism {
             Self::Bpc => buddy_settings::BPC,
             Self::Buddy => buddy_settings::BUDDY,
             Self::Uvm => strata_uvm::SETTINGS,
+            Self::Tom => strata_tom::settings::SETTINGS,
         }
     }
 
@@ -105,7 +111,7 @@ impl Mechanism {
             Self::DedupCar => Some(Scheme::DedupCar),
             Self::Dedup => Some(Scheme::Dedup),
             Self::Esd => Some(Scheme::Esd),
-            Self::LargeL2 | Self::Bcd | Self::Bpc | Self::Buddy | Self::Uvm => None,
+            Self::LargeL2 | Self::Bcd | Self::Bpc | Self::Buddy | Self::Uvm | Self::Tom => None,
         }
     }
 
@@ -135,6 +141,10 @@ impl Mechanism {
             Some("`buddy` gives allocations a place for good, and managed pages come and go")
         } else if is(Self::Uvm) && either(|m| m.scheme().is_some() || m == Self::Bcd) {
             Some("a deduplicated memory would have to follow every page that comes and goes, and does not yet")
+        } else if is(Self::Uvm) && is(Self::Tom) {
+            Some("each decides which memory a page is in")
+        } else if is(Self::Tom) && !is(Self::LargeL2) {
+            Some("SMs on memory stacks go past L2, so they would not find what the other has changed behind it")
         } else {
             None
         }
@@ -374,6 +384,8 @@ mod tests {
         assert!(refused("cmd+buddy").contains("moves lines"));
         assert!(refused("cmd+l2-5mb").contains("area of the other"));
         assert!(Combination::parse("l2-5mb+bpc").is_ok());
+        assert!(refused("uvm+tom").contains("which memory a page is in"));
+        assert!(refused("cmd+tom").contains("go past L2"));
     }
 
     #[track_caller]

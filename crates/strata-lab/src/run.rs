@@ -3,12 +3,12 @@
 use crate::engine::{self, EngineOptions};
 use crate::error::LabError;
 use crate::launch_file::{self, Loaded};
-use crate::mechanisms::Chosen;
+use crate::mechanisms::{Chosen, Mechanism};
 use crate::monitor::{Monitor, Monitored};
 use crate::request::{Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
 use crate::setup::Setup;
-use crate::{graph_input, profile, save, stats_file, trace};
+use crate::{graph_input, near_data, profile, save, stats_file, trace};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,6 +17,7 @@ use std::time::Instant;
 use strata_emu::Capacity;
 use strata_host::{Device, Engine, HostError};
 use strata_sim::config::Gpu;
+use strata_tom::mechanism::Foreknowledge;
 use strata_trace::Origin;
 use strata_workloads::{Graph, Instance, Outcome, Size, UnknownWorkload, Workload};
 
@@ -36,7 +37,11 @@ pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, La
         return run_on(request, monitor, engine::functional(options).map_err(LabError::Device)?);
     };
     let targets = profile::targets(request, &settings, monitor)?;
-    let setup = Setup::new(settings, targets, &gpu.config, &Capacity::default())?;
+    let known = match settings.iter().find(|(mechanism, _)| *mechanism == Mechanism::Tom) {
+        Some((_, settings)) => near_data::foreknowledge(request, settings, &gpu.config, monitor)?,
+        None => Foreknowledge::default(),
+    };
+    let setup = Setup::new(settings, targets, known, &gpu.config, &Capacity::default())?;
     if request.check_data {
         setup.refuse_unchecked()?;
     }
@@ -159,7 +164,7 @@ pub(crate) fn save_result(directory: &Path, result: &RunResult) -> Result<(), La
 
 /// The result of a request as it was saved by an earlier run, if there is a whole one.
 pub(crate) fn saved(request: &RunRequest) -> Result<Option<Value>, LabError> {
-    let path = Job::resolve(request)?.resolved.directory(request).join("result.json");
+    let path = resolved(request)?.directory(request).join("result.json");
     Ok(std::fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()))
 }
 
@@ -169,9 +174,14 @@ pub(crate) fn save_json(directory: &Path, name: &str, value: &Value) -> Result<(
     save::write_text(&path, &format!("{value:#}\n")).map_err(|e| LabError::io("write", &path, e))
 }
 
+/// A request with its defaults filled in.
+pub(crate) fn resolved(request: &RunRequest) -> Result<Resolved, LabError> {
+    Ok(Job::resolve(request)?.resolved)
+}
+
 /// What a trace says of the run it was made from.
 pub(crate) fn origin(request: &RunRequest) -> Result<Origin, LabError> {
-    let Resolved { name, size, seed, .. } = Job::resolve(request)?.resolved;
+    let Resolved { name, size, seed, .. } = resolved(request)?;
     Ok(Origin { program: name, size: size.map(str::to_owned), seed })
 }
 

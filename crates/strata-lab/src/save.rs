@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{BufWriter, Result, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A file that appears under its name when it is committed; dropped before that, it leaves nothing behind.
 pub(crate) struct AtomicFile {
@@ -17,9 +18,11 @@ impl AtomicFile {
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
         }
-        // The process id keeps two runs with the same request out of each other's way.
+        // Two runs with the same request keep out of each other's way, in two processes or in one.
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let mut name = target.file_name().unwrap_or_default().to_os_string();
-        name.push(format!(".{}.partial", std::process::id()));
+        name.push(format!(".{}-{number}.partial", std::process::id()));
         let temporary = target.with_file_name(name);
         let writer = Some(BufWriter::new(File::create(&temporary)?));
         Ok(Self { writer, temporary, target: target.to_owned() })

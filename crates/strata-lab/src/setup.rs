@@ -2,6 +2,7 @@
 
 use crate::error::LabError;
 use crate::mechanisms::{Chosen, Mechanism};
+use crate::near_data::NearData;
 use crate::unified::Unified;
 use std::path::Path;
 use strata_buddy::settings as buddy_settings;
@@ -12,15 +13,18 @@ use strata_core::settings::Settings;
 use strata_core::{Addr, Bytes, Stats};
 use strata_emu::Capacity;
 use strata_host::{AllocFlags, Allocation};
+use strata_ptx::ast::Module;
 use strata_sim::Machine;
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::MemorySide;
+use strata_tom::mechanism::Foreknowledge;
 
 /// Mechanisms with their settings, ready for a machine.
 pub(crate) struct Setup {
     settings: Chosen,
     annotator: Option<Annotator>,
     unified: Option<Unified>,
+    near_data: Option<NearData>,
     /// Bytes of device memory that are taken; who annotates allocations keeps books of its own.
     used: u64,
     device: u64,
@@ -29,20 +33,42 @@ pub(crate) struct Setup {
 impl Setup {
     /// No mechanism at all.
     pub(crate) fn plain(gpu: &GpuConfig) -> Self {
-        Self { settings: Vec::new(), annotator: None, unified: None, used: 0, device: gpu.dram.size.0 }
+        Self { settings: Vec::new(), annotator: None, unified: None, near_data: None, used: 0, device: gpu.dram.size.0 }
     }
 
-    /// For a GPU with so much memory. `targets` are those of Buddy Compression, if it is there.
+    /// For a GPU with so much memory. `targets` are those of Buddy Compression, if it is there; `known` is what TOM knows of the program.
     pub(crate) fn new(
         settings: Chosen,
         targets: Option<Targets>,
+        known: Foreknowledge,
         gpu: &GpuConfig,
         capacity: &Capacity,
     ) -> Result<Self, LabError> {
         let annotator = targets.map(|targets| Annotator::new(targets, gpu.dram.size));
-        let own = settings.iter().find(|(mechanism, _)| *mechanism == Mechanism::Uvm);
-        let unified = own.map(|(_, settings)| Unified::new(settings, gpu, capacity.managed_range())).transpose()?;
-        Ok(Self { settings, annotator, unified, ..Self::plain(gpu) })
+        let own = |wanted| settings.iter().find(|(mechanism, _)| *mechanism == wanted).map(|(_, settings)| settings);
+        let unified =
+            own(Mechanism::Uvm).map(|settings| Unified::new(settings, gpu, capacity.managed_range())).transpose()?;
+        let near_data = own(Mechanism::Tom).map(|settings| NearData::new(settings, gpu, known)).transpose()?;
+        Ok(Self { settings, annotator, unified, near_data, ..Self::plain(gpu) })
+    }
+
+    /// Granularity at which memory is given out, if a mechanism wants one.
+    pub(crate) fn page(&self) -> Option<Bytes> {
+        self.near_data.as_ref().map(NearData::page)
+    }
+
+    /// The program loads a module.
+    pub(crate) fn loaded(&self, number: u32, module: &Module) {
+        if let Some(near_data) = &self.near_data {
+            near_data.loaded(number, module);
+        }
+    }
+
+    /// The program launches a kernel.
+    pub(crate) fn launches(&self, module: u32, kernel: &str) {
+        if let Some(near_data) = &self.near_data {
+            near_data.launches(module, kernel);
+        }
     }
 
     /// Changes what a mechanism needs otherwise in the machine.
@@ -59,6 +85,9 @@ impl Setup {
 
     /// An error if data cannot be checked because a mechanism models something that could not be.
     pub(crate) fn refuse_unchecked(&self) -> Result<(), LabError> {
+        if let Some(near_data) = &self.near_data {
+            near_data.refuse_unchecked()?;
+        }
         self.unified.as_ref().map_or(Ok(()), Unified::refuse_unchecked)
     }
 
@@ -73,8 +102,11 @@ impl Setup {
     /// like a mistake.
     pub(crate) fn afterthoughts(&self) -> impl Fn(&Path) -> Result<Vec<String>, LabError> + use<> {
         let allocations = self.annotator.as_ref().map(Annotator::allocations);
-        let unified = self.unified.clone();
+        let (unified, near_data) = (self.unified.clone(), self.near_data.clone());
         move |folder| {
+            if let Some(near_data) = &near_data {
+                near_data.save(folder)?;
+            }
             if let Some(unified) = &unified {
                 unified.save(folder)?;
             }
@@ -89,6 +121,9 @@ impl Setup {
     pub(crate) fn install(&self, machine: &mut Machine) {
         if let Some(unified) = &self.unified {
             unified.install(machine);
+        }
+        if let Some(near_data) = &self.near_data {
+            near_data.install(machine);
         }
         let gpu = machine.config().clone();
         // Who wrote a sector is known to all partitions and slices.
@@ -151,12 +186,18 @@ impl Setup {
             ));
         }
         self.used += size.0;
+        if let Some(near_data) = &self.near_data {
+            near_data.allocated(*start, *size);
+        }
         Ok(())
     }
 
     /// The program frees memory.
     pub(crate) fn freed(&mut self, start: Addr, size: Bytes) {
         let managed = self.unified.as_ref().is_some_and(|unified| unified.holds(start));
+        if let Some(near_data) = &self.near_data {
+            near_data.freed(start);
+        }
         match &mut self.annotator {
             Some(annotator) => annotator.freed(start),
             None if managed => {}

@@ -4,7 +4,7 @@
 //! before its end, so the instructions executed so far are told, too.
 
 use crate::monitor::Monitor;
-use strata_core::{GridSource, LINE_BYTES, LineAddr, OpBatch, OpInfo, Stop, WarpId, WarpSource};
+use strata_core::{GridSource, LANES, LINE_BYTES, LineAddr, OpBatch, OpInfo, Stop, WarpId, WarpSource, WatchPoint};
 
 /// How many segments are run between two messages: a fraction of a millisecond of work.
 const SEGMENTS: u32 = 1 << 12;
@@ -70,6 +70,14 @@ impl<S: GridSource, F: Fn(&S, f64) -> u64> GridSource for ToldSource<'_, S, F> {
 
     fn read_line(&self, line: LineAddr, out: &mut [u8; LINE_BYTES as usize]) {
         self.inside.read_line(line, out);
+    }
+
+    fn watch(&mut self, points: &[WatchPoint]) {
+        self.inside.watch(points);
+    }
+
+    fn watched(&self) -> &[[i64; LANES]] {
+        self.inside.watched()
     }
 }
 

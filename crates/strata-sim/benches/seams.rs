@@ -17,8 +17,8 @@ use strata_core::{
 use strata_sim::cache::SectorMask;
 use strata_sim::config::load;
 use strata_sim::seam::{
-    AccessInfo, Actions, Below, Candidate, LineRequest, MemorySide, Offload, PageId, Paging, Parts, Place, Placed,
-    Plan, StackId, Token, Victim, Walk,
+    AccessInfo, Actions, Arrival, Below, Candidate, LineRequest, MemorySide, Offload, PageId, Paging, Parts, Place,
+    Placed, Plan, StackId, StackUse, Terms, Token, Victim, Walk,
 };
 use strata_sim::time::Picos;
 use strata_sim::{KernelNeeds, Machine};
@@ -153,10 +153,18 @@ impl Place for Null {
 
 impl Offload for Null {
     fn candidates(&mut self, _: &[OpInfo]) -> Vec<Candidate> {
-        vec![Candidate { begin: 0, end: 18, live_in: 2, live_out: 0 }]
+        vec![Candidate { begin: 0, end: 18, entry: 0, live_in: 2, live_out: 0, conditions: Vec::new() }]
     }
 
-    fn decide(&mut self, _: &Candidate, _: WarpId, _: Option<LineAddr>) -> Option<StackId> {
+    fn terms(&self) -> Terms {
+        Terms { pipeline_cycles: 10, window_cycles: 1000, is_ideal: false, is_coherent: true }
+    }
+
+    fn considers(&mut self, _: &Arrival<'_>) -> bool {
+        true
+    }
+
+    fn decide(&mut self, _: usize, _: StackId, _: &[StackUse]) -> Option<StackId> {
         None
     }
 }

@@ -23,6 +23,7 @@ pub mod queue;
 pub mod seam;
 pub mod side_stats;
 mod slab;
+pub mod stack_map;
 pub mod stats;
 pub mod time;
 pub mod view;

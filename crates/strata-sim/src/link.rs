@@ -33,6 +33,8 @@ struct Lane {
     fraction: u64,
     /// Bytes sent, headers included.
     carried: u64,
+    /// Bytes of those that go before whatever is sent next.
+    owed: u64,
 }
 
 /// A link.
@@ -72,9 +74,18 @@ impl Link {
         self.occupy(direction, ready, bytes) + self.latency
     }
 
+    /// Sends data that nobody waits for: it goes before whatever is sent next.
+    pub fn trail(&mut self, direction: Direction, data: Bytes) {
+        let bytes = data.0 + data.0.div_ceil(PACKET_BYTES) * self.header_bytes;
+        let lane = &mut self.lanes[direction as usize];
+        lane.carried += bytes;
+        lane.owed += bytes;
+    }
+
     /// Takes a direction for so many bytes: when the last has left.
     fn occupy(&mut self, direction: Direction, ready: Picos, bytes: u64) -> Picos {
         let lane = &mut self.lanes[direction as usize];
+        let bytes = bytes + std::mem::take(&mut lane.owed);
         if ready > lane.free {
             (lane.free, lane.fraction) = (ready, 0);
         }
@@ -141,6 +152,17 @@ mod tests {
         assert_eq!(asked, Picos(9000));
         assert_eq!(link.send(In, asked, Bytes(32)), Picos(149_000));
         assert_eq!((link.carried(Out), link.carried(In)), (Bytes(8), Bytes(40)));
+    }
+
+    #[test]
+    fn what_nobody_waits_for_takes_its_time_from_the_next() {
+        let mut link = link(1.0, 0.0, 0);
+        link.trail(In, Bytes(3));
+        link.trail(In, Bytes(2));
+        assert_eq!(link.send(Out, Picos(0), Bytes(1)), Picos(1000));
+        assert_eq!(link.send(In, Picos(0), Bytes(10)), Picos(15_000));
+        assert_eq!(link.send(In, Picos(0), Bytes(10)), Picos(25_000));
+        assert_eq!(link.carried(In), Bytes(25));
     }
 
     #[test]

@@ -60,6 +60,23 @@ counters! {
 }
 
 counters! {
+    /// Counts of memory stacks and of the SMs on them; exported for machines that have stacks.
+    pub struct StackStats {
+        stall: "sm.stall.offload", Cycles, "warp-cycles that warps waited on their way to and from memory stacks";
+        near_reads: "near.reads", Sectors, "sectors that SMs on memory stacks read from DRAM";
+        near_writes: "near.writes", Sectors, "sectors that SMs on memory stacks wrote to DRAM";
+        host_reads: "host.reads", Sectors, "sectors that L2 read from the memory of the host, while data were there";
+        host_writes: "host.writes", Sectors, "sectors that L2 wrote to the memory of the host, while data were there";
+        tx: "stacks.tx", Bytes, "bytes from the GPU to memory stacks, headers included";
+        rx: "stacks.rx", Bytes, "bytes from memory stacks to the GPU, headers included";
+        cross: "stacks.cross", Bytes, "bytes between memory stacks, headers included";
+        offloads: "offload.blocks", Events, "blocks that ran on memory stacks";
+        instructions: "offload.thread_instructions", Instructions, "machine instructions issued on memory stacks, times active lanes";
+        dirty_lines: "offload.dirty_lines", Requests, "lines that offloaded blocks wrote and their GPU dropped from its caches";
+    }
+}
+
+counters! {
     /// Counts of one L2 slice.
     pub struct SliceStats {
         reads: "reads", Sectors, "sectors that loads and atomics asked of L2";
@@ -84,9 +101,9 @@ impl MachineStats {
     }
 
     /// Warp-cycles in which nothing but a register kept a warp: what is left when everything else is counted.
-    const fn stall_register(&self) -> u64 {
+    const fn stall_register(&self, offload: u64) -> u64 {
         let other = self.stall_memory + self.stall_unit + self.stall_barrier + self.stall_queue + self.stall_branch;
-        self.resident.saturating_sub(self.warp_instructions + other)
+        self.resident.saturating_sub(self.warp_instructions + other + offload)
     }
 }
 
@@ -95,6 +112,8 @@ impl MachineStats {
 pub struct Reading {
     /// Outside slices and channels.
     pub machine: MachineStats,
+    /// Memory stacks.
+    pub stacks: StackStats,
     /// L2 slices.
     pub slices: Vec<SliceStats>,
     /// DRAM channels.
@@ -103,6 +122,8 @@ pub struct Reading {
     pub sides: SideReading,
     /// What the paging mechanism counts; empty without one.
     pub paging: Vec<SideCount>,
+    /// What the offload mechanism counts; empty without one.
+    pub offload: Vec<SideCount>,
 }
 
 impl Reading {
@@ -111,10 +132,12 @@ impl Reading {
     pub fn delta(&self, earlier: &Self) -> Self {
         Self {
             machine: self.machine.delta(&earlier.machine),
+            stacks: self.stacks.delta(&earlier.stacks),
             slices: self.slices.iter().zip(&earlier.slices).map(|(s, e)| s.delta(e)).collect(),
             channels: self.channels.iter().zip(&earlier.channels).map(|(c, e)| c.delta(e)).collect(),
             sides: self.sides.delta(&earlier.sides),
             paging: side_stats::since(&self.paging, &earlier.paging),
+            offload: side_stats::since(&self.offload, &earlier.offload),
         }
     }
 
@@ -137,6 +160,9 @@ impl Reading {
     pub fn export(&self, prefix: &str, config: &GpuConfig, cycles: u64, stats: &mut Stats) {
         let (machine, l2, dram) = (&self.machine, self.l2(), self.dram());
         machine.export(prefix, stats);
+        if config.stacks.count > 0 {
+            self.stacks.export(prefix, stats);
+        }
         l2.export(&format!("{prefix}.l2"), stats);
         dram.export(&format!("{prefix}.dram"), stats);
         let mut count = |path: &str, value, unit, what| stats.count(format!("{prefix}.{path}"), value, unit, what);
@@ -145,7 +171,7 @@ impl Reading {
         count("requests", machine.requests(), Unit::Requests, what);
         count("sm.stall.issuing", machine.warp_instructions, Unit::Cycles, "warp-cycles in which warps issued");
         let what = "warp-cycles that warps waited for a register: a result of arithmetic or shared memory";
-        count("sm.stall.register", machine.stall_register(), Unit::Cycles, what);
+        count("sm.stall.register", machine.stall_register(self.stacks.stall), Unit::Cycles, what);
 
         let mut rate =
             |path: &str, of: f64, by: f64, unit, what| stats.quotient(format!("{prefix}.{path}"), of, by, unit, what);
@@ -169,15 +195,17 @@ impl Reading {
 
         self.sides.export(prefix, time.0 as f64 / 1e12, stats);
         side_stats::export(&self.paging, prefix, stats);
+        side_stats::export(&self.offload, prefix, stats);
+        let stacks = self.stacks.tx + self.stacks.rx + self.stacks.cross;
         let activity = Activity {
             activates: dram.activates,
             dram: dram.moved(),
-            link: Bytes(self.sides.carried[0].0 + self.sides.carried[1].0),
-            link_idle: Bytes(0),
+            link: Bytes(self.sides.carried[0].0 + self.sides.carried[1].0 + stacks),
+            link_idle: Bytes(config.stacks.bytes_in(time).saturating_sub(stacks)),
             l2_sectors: l2.reads + l2.writes + l2.fills + l2.write_backs + l2.copied,
             controller_fj: self.sides.controller_fj,
             warp_instructions: machine.warp_instructions,
-            sms: config.sm.count,
+            sms: config.all_sms(),
             time,
         };
         Energy::of(&activity, &config.energy).export(prefix, stats);

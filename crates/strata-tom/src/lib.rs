@@ -1,7 +1,15 @@
 //! TOM, Transparent Offloading and Mapping (Hsieh et al., ISCA 2016): blocks of a kernel that run on an SM in the memory
 //! stack that holds their data, and data that is placed for them.
 //!
-//! What is here: [`candidate`], the static tool that finds the blocks worth offloading in any PTX module.
+//! | module | is |
+//! | --- | --- |
+//! | [`candidate`] | the static tool that finds the blocks worth offloading in any PTX module |
+//! | [`table`] | the offloading metadata table of a kernel, with its conditions |
+//! | [`controller`] | the offload controller: whether an instance goes to a stack |
+//! | [`analyser`], [`allocations`] | the memory map analyser and the memory allocation table |
+//! | [`mechanism`] | all of that on the offload and place seams of `strata-sim` |
+//! | [`storage`] | what it takes on the chip |
+//! | [`survey`], [`offsets`] | a program executed without time: instances counted, the best mapping, fixed offsets |
 //!
 //! ```
 //! use strata_tom::candidate::{Assumptions, find};
@@ -32,4 +40,13 @@
 //! Invariants: no panic on any module that the parser gives out; the same module gives the same candidates; work is in
 //! proportion to the module.
 
+pub mod allocations;
+pub mod analyser;
 pub mod candidate;
+pub mod controller;
+pub mod mechanism;
+pub mod offsets;
+pub mod settings;
+pub mod storage;
+pub mod survey;
+pub mod table;

@@ -278,8 +278,8 @@ fn each_limit() {
     }
     check("call helper;");
     check("tex.1d.v4.f32.f32 {%x, %y, %v, %delta}, [picture, {%x}];");
-    for identity in ["mov.u32 %t, %ctaid.x;", "mov.u32 %t, %clock;", "mov.u32 %t, %smid;"] {
-        check(identity);
+    for whereabouts in ["mov.u32 %t, %warpid;", "mov.u32 %t, %clock;", "mov.u32 %t, %smid;"] {
+        check(whereabouts);
     }
     for machine in ["nanosleep.u32 20;", "brkpt;"] {
         check(machine);
@@ -293,6 +293,18 @@ fn what_is_allowed_and_counts_nothing() {
     {
         check(&format!("{PIECE} {free} {PIECE} ret;"), &["Piece 0..=6: 1 in, 0 out, 8 loads, 4 stores, x1 = -233"]);
     }
+}
+
+#[test]
+fn who_a_thread_is_goes_along_as_a_register() {
+    let check = |reads: &str, end: u32, registers: u32| {
+        let saved = 233 - 32 * (registers - 1);
+        let expected = format!("Piece 0..={end}: {registers} in, 0 out, 8 loads, 4 stores, x1 = -{saved}");
+        check(&format!("{PIECE} {reads} {PIECE} ret;"), &[&expected]);
+    };
+    check("mov.u32 %t, %tid.x;", 6, 2);
+    check("mov.u32 %t, %tid.x; add.u32 %t, %t, %tid.x;", 7, 2);
+    check("mad.lo.u32 %t, %ctaid.x, %ntid.x, %tid.y;", 6, 3);
 }
 
 #[test]
@@ -482,4 +494,15 @@ fn the_table_keeps_the_best() {
     assert!(found.candidates.is_sorted_by_key(|c| c.begin));
     // The last piece saves most.
     assert_eq!(found.candidates[39].begin, 8 + 45 * 4);
+}
+
+#[test]
+fn a_guard_that_ends_the_kernel_is_taken_to_let_it_go_on() {
+    // A region begins with a basic block.
+    let guarded = |end: &str| {
+        format!("bra on; on: add.u32 %a, %tid.x, 4; setp.ge.u32 %p, %a, 64; @%p bra end; {PIECE} end: {end} ret;")
+    };
+    check(&guarded(""), &["Region 1..=6: 1 in, 0 out, 4 loads, 2 stores, x1 = -100.5"]);
+    // What follows belongs to the kernel's work: the guard may well be taken.
+    check(&guarded("add.u32 %t, %t, 1;"), &[&PAYS.replace("0..=2", "4..=6")]);
 }

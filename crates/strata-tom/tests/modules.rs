@@ -42,7 +42,8 @@ fn verify(module: &Module, found: &[Found]) {
         for c in candidates {
             let at = format!("{} at {}..={}", function.name, c.begin, c.end);
             assert!(c.begin <= c.end && (c.end as usize) < function.instructions.len(), "{at}");
-            assert_eq!(c.traffic.registers_in, words(&c.live_in), "{at}");
+            let specials = c.live_in_specials.len() as u64;
+            assert_eq!(c.traffic.registers_in, words(&c.live_in) + specials, "{at}");
             assert_eq!(c.traffic.registers_out, words(&c.live_out), "{at}");
             assert_eq!(c.change, assumptions.change(&c.traffic, c.iterations), "{at}");
             assert!(c.change.total() < 0.0, "{at}");

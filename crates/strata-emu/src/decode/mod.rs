@@ -179,6 +179,7 @@ impl<'a> Decoder<'a> {
                 insts[pc as usize].imm = i64::from(end - pc);
             }
         }
+        let predicates = self.packing.predicates + u32::from(FIRST_PREDICATE);
         Code {
             index: self.index,
             insts,
@@ -188,8 +189,9 @@ impl<'a> Decoder<'a> {
             fetches: self.fetches,
             surfaces: self.surfaces,
             constants: self.constants,
+            registers: self.packing.slot_of,
             units: self.frame.units,
-            predicates: self.packing.predicates + u32::from(FIRST_PREDICATE),
+            predicates,
             local_bytes: self.frame.local_bytes,
             first_pc,
             params: self.frame.params,

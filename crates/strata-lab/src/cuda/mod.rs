@@ -33,7 +33,7 @@ use crate::request::{Resolved, RunRequest, What};
 use crate::result::{HostTimes, RunResult};
 use crate::run::{machine, options, save_json, save_result};
 use crate::setup::Setup;
-use crate::{gpus, profile};
+use crate::{gpus, near_data, profile};
 pub use record::Printed;
 use record::{Known, Record};
 use rustix::process::{Pid, Signal};
@@ -56,6 +56,7 @@ use strata_cudart::protocol::SOCKET_VARIABLE;
 use strata_emu::Capacity;
 use strata_host::Device;
 use strata_sim::config::GpuConfig;
+use strata_tom::mechanism::Foreknowledge;
 
 /// First address of device memory: far from where Linux puts programs, libraries, heaps and stacks, so that managed memory
 /// has the same addresses in the program.
@@ -172,6 +173,9 @@ impl Machine {
             }
             Some((_, buddy)) => Some(profile::read_targets(Path::new(buddy.text("targets")))?),
         };
+        if let Some((_, tom)) = settings.iter().find(|(mechanism, _)| *mechanism == Mechanism::Tom) {
+            near_data::refuse_survey(tom)?;
+        }
         let timed = gpu.is_some();
         let gpu = match gpu {
             Some(gpu) => gpu,
@@ -206,7 +210,8 @@ impl Factory {
             EngineOptions { capacity, managed_in: Some(Arc::clone(&memory)), ..options(&self.request, &self.monitor) };
         let mut afterthoughts: Option<Afterthoughts> = None;
         let engine = if machine.timed {
-            let setup = Setup::new(machine.settings.clone(), machine.targets.clone(), &machine.gpu, &capacity);
+            let (settings, targets) = (machine.settings.clone(), machine.targets.clone());
+            let setup = Setup::new(settings, targets, Foreknowledge::default(), &machine.gpu, &capacity);
             let setup = setup.map_err(|e| e.to_string())?;
             if self.request.check_data {
                 setup.refuse_unchecked().map_err(|e| e.to_string())?;

@@ -131,12 +131,13 @@ impl View<'_> {
     }
 
     fn row(&self, candidate: Candidate) -> Row {
-        let names = |ids: &[_]| ids.iter().map(|&id| self.register(id)).collect();
+        let names = |ids: &[_]| ids.iter().map(|&id| self.register(id)).collect::<Vec<_>>();
+        let specials = candidate.live_in_specials.iter().map(|special| format!("%{}", special.name()));
         Row {
             kernel: self.function.name.clone(),
             lines: (self.line(candidate.begin), self.line(candidate.end)),
             source: self.source(&candidate),
-            live_in: names(&candidate.live_in),
+            live_in: names(&candidate.live_in).into_iter().chain(specials).collect(),
             live_out: names(&candidate.live_out),
             condition: candidate.condition.map(|condition| self.condition(condition)),
             candidate,

@@ -6,6 +6,7 @@ mod cmd;
 mod paper;
 mod runs;
 mod scale_model;
+mod tom;
 mod uvm;
 
 use crate::error::LabError;
@@ -25,13 +26,15 @@ pub enum Paper {
     Buddy,
     /// CMD, cache-assisted deduplication.
     Cmd,
+    /// TOM, transparent offloading and mapping.
+    Tom,
     /// Learned prefetching for unified memory.
     Uvm,
 }
 
 impl Paper {
     /// Those that can be reproduced.
-    pub const ALL: [Self; 3] = [Self::Buddy, Self::Cmd, Self::Uvm];
+    pub const ALL: [Self; 4] = [Self::Buddy, Self::Cmd, Self::Uvm, Self::Tom];
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
@@ -39,6 +42,7 @@ impl Paper {
             Self::Buddy => "buddy",
             Self::Cmd => "cmd",
             Self::Uvm => "uvm",
+            Self::Tom => "tom",
         }
     }
 
@@ -127,6 +131,7 @@ pub fn reproduce(
         Paper::Buddy => buddy::reproduce(request.effort, &directory, begins)?,
         Paper::Cmd => cmd::reproduce(request.effort, &directory, begins)?,
         Paper::Uvm => uvm::reproduce(request.effort, &directory, begins)?,
+        Paper::Tom => tom::reproduce(request.effort, &directory, begins)?,
     };
     page.summary = Some(beside(&rows));
     page.save(&directory)?;

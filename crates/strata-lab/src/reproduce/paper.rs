@@ -13,6 +13,7 @@ impl PaperNumbers {
             Paper::Buddy => include_str!("../../data/papers/buddy.toml"),
             Paper::Cmd => include_str!("../../data/papers/cmd.toml"),
             Paper::Uvm => include_str!("../../data/papers/uvm.toml"),
+            Paper::Tom => include_str!("../../data/papers/tom.toml"),
         })
     }
 

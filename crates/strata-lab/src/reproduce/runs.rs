@@ -25,6 +25,11 @@ impl Runs {
         Ok(Self { folder: directory.join(format!("runs-{}", &hash[..12])) })
     }
 
+    /// The folder they lie in.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The result of a request: from disk if it is there, else by running it. `request.out` is ours to choose.
     pub(super) fn measure(&self, request: RunRequest) -> Result<Measured, LabError> {
         let request = RunRequest { out: Some(self.folder.clone()), ..request };

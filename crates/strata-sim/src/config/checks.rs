@@ -185,6 +185,18 @@ fn check_l2_and_dram(config: &GpuConfig, demand: &mut Demand<'_>) {
         format!("{} channels cannot be dealt evenly to {stacks} stacks", dram.channels),
         "make the channels a multiple of the stacks",
     );
+    demand(
+        stacks == 0 || stacks.is_power_of_two() && (dram.channels / stacks).is_power_of_two(),
+        &["stacks.count", "dram.channels"],
+        format!("{stacks} stacks of {} channels are not powers of two", dram.channels / stacks.max(1)),
+        "the stack and its channel are taken from address bits: write powers of two",
+    );
+    demand(
+        stacks > 0 || config.stacks.sms == 0,
+        &["stacks.sms", "stacks.count"],
+        "SMs on stacks, but no stacks".to_owned(),
+        "set `stacks.count`, or `stacks.sms` to 0",
+    );
     let tlb = &config.tlb;
     demand(
         tlb.page.0.is_power_of_two(),

@@ -337,9 +337,24 @@ impl GpuConfig {
         per_cycle as f64 * self.clock.dram.khz() as f64 * 1e3
     }
 
+    /// SMs of the GPU and of all memory stacks.
+    pub fn all_sms(&self) -> u32 {
+        self.sm.count + self.stacks.count * self.stacks.sms
+    }
+
     /// Capacity of the whole L2.
     pub fn l2_size(&self) -> strata_core::Bytes {
         let lines = u64::from(self.l2.slices) * u64::from(self.l2.sets) * u64::from(self.l2.ways);
         strata_core::Bytes(lines * strata_core::LINE_BYTES)
+    }
+}
+
+impl super::StackConfig {
+    /// Bytes that all links of the stacks could carry in a time, both ways together; links between stacks are counted where
+    /// there are SMs that use them.
+    pub fn bytes_in(&self, time: crate::time::Picos) -> u64 {
+        let pairs = if self.sms > 0 { f64::from(self.count * self.count.saturating_sub(1) / 2) } else { 0.0 };
+        let gb_per_s = 2.0 * (f64::from(self.count) * self.link.gb_per_s + pairs * self.cross_link.gb_per_s);
+        (gb_per_s * time.0 as f64 / 1e3) as u64
     }
 }

@@ -349,8 +349,20 @@ pub struct DramTiming {
 pub struct StackConfig {
     /// How many; 0 means that channels sit at their L2 slices, with no link between.
     pub count: u32,
-    /// The link of one stack.
+    /// SMs on the logic layer of each stack; only a mechanism that offloads gives them work.
+    pub sms: u32,
+    /// Warps that can be resident on one of these SMs.
+    pub warps: u32,
+    /// Core cycles between such an SM and a vault of its stack, each way.
+    pub near_cycles: u32,
+    /// Bytes of an address in a packet.
+    pub address_bytes: u32,
+    /// Bytes of the acknowledgement of a write or of an offloaded block.
+    pub acknowledgement_bytes: u32,
+    /// The link between the GPU and one stack.
     pub link: LinkConfig,
+    /// The link between two stacks; there is one for each pair.
+    pub cross_link: LinkConfig,
 }
 
 /// Kernel launches.

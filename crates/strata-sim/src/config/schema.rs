@@ -284,9 +284,15 @@ section! {
 section! {
     StackConfig {
         count: Whole(0, 64),
+        sms: Whole(0, 1),
+        warps: Whole(1, 1024),
+        near_cycles: CYCLES,
+        address_bytes: Whole(1, 16),
+        acknowledgement_bytes: Whole(0, 16),
     }
     tables {
         link: LinkConfig,
+        cross_link: LinkConfig,
     }
 }
 

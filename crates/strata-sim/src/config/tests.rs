@@ -64,8 +64,8 @@ fn presets_are_the_machines_of_their_tables() {
         ("p100-buddy", 56, 1_300_000, 4096, 896.0),
         ("cmd-gddr6", 80, 1_365_000, 4096, 224.0),
         ("cmd-gddr6-l2-5mb", 80, 1_365_000, 5120, 224.0),
-        ("ndp-maxwell", 68, 1_400_000, 1024, 640.0),
-        ("ndp-maxwell-64", 64, 1_400_000, 1024, 640.0),
+        ("ndp-maxwell", 64, 1_400_000, 1024, 640.0),
+        ("ndp-maxwell-68", 68, 1_400_000, 1024, 640.0),
     ] {
         let config = gpu(name, &[]).config;
         assert_eq!(config.sm.count, sms, "{name}");

@@ -67,6 +67,8 @@ impl Machine {
             ("L2 MSHRs in use", slices.iter().map(|slice| slice.outstanding as usize).sum()),
             ("requests on their way to a channel", slices.iter().map(|slice| slice.queued as usize).sum()),
             ("write-backs at memory sides", slices.iter().map(|slice| slice.posted as usize).sum()),
+            ("answers of stacks under way", self.stacks.as_ref().map_or(0, |stacks| stacks.under_way())),
+            ("blocks on memory stacks", self.offloads_under_way()),
             ("requests waiting at channels", channels.iter().map(super::memory::ChannelPort::waiting).sum()),
         ];
         let rest = |(what, count): (&'static str, usize)| Imbalance {
@@ -87,6 +89,7 @@ fn disagreements(reading: &Reading, has_sides: bool) -> Vec<Imbalance> {
         + machine.stall_barrier
         + machine.stall_queue
         + machine.stall_branch
+        + reading.stacks.stall
         + machine.warp_instructions;
     let plain = |asked, expected| if has_sides { expected } else { asked };
     let equations = [
@@ -104,12 +107,17 @@ fn disagreements(reading: &Reading, has_sides: bool) -> Vec<Imbalance> {
             l2.read_hits + l2.read_awaited + l2.fetches,
         ),
         ("sectors that L2 fetched", l2.fetches, "those that filled it", l2.fills),
-        ("sectors that L2 fetched", l2.fetches, "those asked of DRAM", plain(machine.dram_reads, l2.fetches)),
+        (
+            "sectors that L2 fetched",
+            l2.fetches + reading.stacks.near_reads,
+            "those asked of DRAM",
+            plain(machine.dram_reads + reading.stacks.host_reads, l2.fetches),
+        ),
         (
             "sectors that L2 wrote back",
-            l2.write_backs,
+            l2.write_backs + reading.stacks.near_writes,
             "those given to DRAM",
-            plain(machine.dram_writes, l2.write_backs),
+            plain(machine.dram_writes + reading.stacks.host_writes, l2.write_backs),
         ),
         ("sectors asked of DRAM", machine.dram_reads, "those that its channels read", dram.read_accesses),
         ("sectors given to DRAM", machine.dram_writes, "those that its channels wrote", dram.write_accesses),

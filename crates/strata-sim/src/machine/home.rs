@@ -2,6 +2,7 @@
 
 use crate::config::{GpuConfig, SliceLocation};
 use crate::seam::{LocalLine, Place, Placed};
+use crate::stack_map::StackMap;
 use strata_core::{LINE_BYTES, LineAddr};
 
 /// The home of a line.
@@ -27,7 +28,7 @@ impl Home {
 /// Consecutive chunks of bytes go to consecutive slices; each group of as many chunks as there are slices is rotated by a
 /// hash of its number, so that no power-of-two stride stays on one slice. Sets are chosen by the line's number within the
 /// slice, exclusive-ored with a hash of its upper bits. Both hashes fold the number by exclusive-or, as the address hashes
-/// of real GPUs do.
+/// of real GPUs do. Memory in stacks has a map of its own ([`StackMap`]).
 pub(super) struct Interleave {
     slices: u32,
     sets: u32,
@@ -48,7 +49,7 @@ impl Interleave {
             channels: config.dram.channels,
             per_channel: if at_crossbar { 0 } else { config.l2.slices / config.dram.channels },
             chunk_shift: (config.l2.interleave.0 / LINE_BYTES).max(1).ilog2(),
-            place: None,
+            place: StackMap::of(config).map(|map| Box::new(map) as Box<dyn Place>),
         }
     }
 

@@ -124,6 +124,9 @@ impl Machine {
         now: u64,
     ) -> Outcome {
         loop {
+            if self.offload.is_some() && self.is_travelling(index, now) {
+                return Outcome::Parked;
+            }
             let w = &mut self.warps[index as usize];
             if w.held {
                 return Outcome::Exited(w.time);
@@ -149,6 +152,10 @@ impl Machine {
                     }
                 }
                 Pause::Memory(at) => {
+                    if self.offload.is_some() && self.sets_out(index, view, at) {
+                        continue;
+                    }
+                    let w = &mut self.warps[index as usize];
                     let op = &view.ops[w.next as usize];
                     w.next += 1;
                     w.time = at + 1;
@@ -171,15 +178,14 @@ impl Machine {
         source.take_opened(&mut self.opened);
         w.stop = stop;
         w.next = 0;
+        let mut issues = 0;
         let ends = if let (Some(first), Some(last)) = (w.batch.ops.first(), w.batch.ops.last()) {
             w.view = views.of(&self.config, source.instructions(), first.pc, last.pc + 1 - first.pc);
             let view = &views.all[w.view as usize];
             if w.ready.len() < view.scoreboard {
                 w.ready.resize(view.scoreboard, Ready::at(0));
             }
-            if let Some(offload) = &mut self.offload {
-                offload.comes_to(first.pc, WarpId(index), &w.batch);
-            }
+            issues = view.issues;
             self.stats.warp_instructions += u64::from(view.issues);
             self.stats.thread_instructions += u64::from(view.issues) * u64::from(first.mask.count_ones());
             false
@@ -191,6 +197,9 @@ impl Machine {
         }
         if stop == Stop::Failed {
             return Some(Outcome::Failed);
+        }
+        if self.offload.is_some() && self.begins_segment(index, source.watched(), issues) {
+            return None;
         }
         if ends { self.segment_done(index) } else { None }
     }

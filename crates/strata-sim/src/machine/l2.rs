@@ -256,10 +256,11 @@ impl Machine {
         self.stores_out -= 1;
         let time = self.config.clock.l2.edge(Cycles(ready));
         self.last_store = self.last_store.max(time);
+        self.store_took_effect(request, time);
         let r = self.requests[request];
         if r.warp != NONE {
             let arrival = self.send_to_sm(r.home.slice, r.sm, time, 0);
-            self.queue.push(arrival, Event::new(Event::ACKNOWLEDGED, r.warp));
+            self.queue.push(arrival, Event::new(Event::STORED, r.warp));
         }
     }
 
@@ -290,10 +291,15 @@ impl Machine {
         s.outstanding -= 1;
         s.stats.fills += u64::from(sectors.count());
         let line = s.tags.line_mut(Place::at(place));
-        line.valid = line.valid.or(sectors);
-        line.pending = line.pending.without(sectors);
+        let stale = sectors.and(line.overtaken);
+        line.valid = line.valid.or(sectors.without(stale));
+        line.pending = line.pending.without(sectors.without(stale));
+        line.overtaken = line.overtaken.without(stale);
         let valid = line.valid;
         self.watch_fill(miss, slice, Place::at(place), sectors);
+        if !stale.is_empty() {
+            self.fetch_again(slice, Place::at(place), stale, t);
+        }
         let s = &mut self.slices[slice as usize];
         let ready = self.config.clock.l2.next(t).0;
         let mut waiter = std::mem::replace(&mut s.waiters[place as usize], NONE);
@@ -309,6 +315,19 @@ impl Machine {
             waiter = next;
         }
         self.resume_slice(slice, t);
+    }
+
+    /// What memory delivered was overtaken by a change there: it is asked once more.
+    #[cold]
+    fn fetch_again(&mut self, slice: u16, place: Place, sectors: SectorMask, t: Picos) {
+        let s = &mut self.slices[usize::from(slice)];
+        s.outstanding += 1;
+        s.stats.fetches += u64::from(sectors.count());
+        s.stats.fetched_along += u64::from(sectors.count());
+        let line = s.tags.address(place);
+        let miss = self.misses.add(Miss { slice, place: place.index(), sectors });
+        let ready = self.config.clock.l2.next(t).0;
+        self.fetch(self.interleave.home(line), line, sectors, miss, ready);
     }
 
     /// There may be room again for what waits at a slice.

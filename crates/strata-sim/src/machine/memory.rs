@@ -44,6 +44,9 @@ impl ChannelPort {
     }
 }
 
+/// The access is not L2's.
+pub(super) const NO_SLICE: u16 = u16::MAX;
+
 /// What the end of a DRAM access is for: an event, or nothing ([`NONE`]).
 pub(super) type DramTag = u32;
 
@@ -82,14 +85,33 @@ impl Machine {
         tag: DramTag,
         ready: u64,
     ) {
+        if self.offload.is_some() && self.data_at_host() {
+            self.asks_host(sectors, dir, tag, ready);
+            return;
+        }
+        let (time, tag) = self.towards_channel(partition, sectors, dir, tag, ready);
+        self.slices[usize::from(slice)].queued += 1;
+        self.enter_channel(slice, partition, at, sectors, dir, tag, time);
+    }
+
+    /// Sends an access to a partition's channel, where it is at `time`; `slice` is [`NO_SLICE`] if no L2 slice waits for room.
+    #[allow(clippy::too_many_arguments, reason = "who, where, what, when: all are needed and none belong together")]
+    pub(super) fn enter_channel(
+        &mut self,
+        slice: u16,
+        partition: u16,
+        at: LocalAddr,
+        sectors: SectorMask,
+        dir: Dir,
+        tag: DramTag,
+        time: Picos,
+    ) {
         let write = dir == Dir::Write;
         if write {
             self.stats.dram_writes += u64::from(sectors.count());
         } else {
             self.stats.dram_reads += u64::from(sectors.count());
         }
-        let time = self.config.clock.l2.edge(Cycles(ready + u64::from(self.config.dram.controller_cycles)));
-        self.slices[usize::from(slice)].queued += 1;
         let port = &mut self.channels[usize::from(partition)];
         let place = port.map.place(at.0);
         let request = DramRequest { row: place.row, bank: place.bank, accesses: sectors.count() as u8, write, tag };
@@ -124,8 +146,10 @@ impl Machine {
             && port.channel.has_room(coming.request.write)
         {
             next = Some(port.channel.push(now, coming.request));
-            self.slices[usize::from(coming.slice)].queued -= 1;
-            if freed.last() != Some(&coming.slice) {
+            if coming.slice != NO_SLICE {
+                self.slices[usize::from(coming.slice)].queued -= 1;
+            }
+            if coming.slice != NO_SLICE && freed.last() != Some(&coming.slice) {
                 freed.push(coming.slice);
             }
             port.coming.pop_front();

@@ -17,6 +17,8 @@
 //! | `crossbar.rs` | ports between SMs and slices |
 //! | `l2.rs` | L2 slices |
 //! | `memory.rs` | DRAM channels and the way to them |
+//! | `stacks.rs` | memory stacks: links to the GPU and between them |
+//! | `near.rs` | SMs on memory stacks: their way to memory |
 //! | `plan/` | plans of memory sides, tables, units, copies from L2 |
 //! | `offload.rs` | the offload mechanism |
 //! | `copies.rs` | copies between host and device |
@@ -39,12 +41,14 @@ mod issue;
 mod l2;
 mod memory;
 mod names;
+mod near;
 mod offload;
 mod paging;
 mod plan;
 #[cfg(test)]
 mod seam_tests;
 mod sm_memory;
+mod stacks;
 mod tables;
 #[cfg(test)]
 mod testing;
@@ -63,7 +67,7 @@ use crate::link::Link;
 use crate::queue::EventQueue;
 use crate::seam::{HostCall, Line, Place, Victim};
 use crate::slab::Slab;
-use crate::stats::{MachineStats, Reading};
+use crate::stats::{MachineStats, Reading, StackStats};
 use crate::time::{Cycles, Picos};
 use crate::view::UNITS;
 use barrier::BarrierGroup;
@@ -79,6 +83,7 @@ use offload::Offloader;
 use paging::Pager;
 use plan::MemorySides;
 use sm_memory::{LoadOp, LoadStoreUnit, Request};
+use stacks::Stacks;
 use strata_core::{Addr, Bytes, GridSource, LineAddr, WarpId};
 use translate::Tlbs;
 use warp::WarpState;
@@ -108,7 +113,15 @@ impl Event {
     /// The paging mechanism is to be woken.
     const WAKE: u32 = 8;
     /// A warp hears that a store of it has taken effect.
-    const ACKNOWLEDGED: u32 = 9;
+    const STORED: u32 = 9;
+    /// DRAM of a stack has what L2 asked for.
+    const RX: u32 = 10;
+    /// DRAM has what an SM of a stack asked for.
+    const NEAR: u32 = 11;
+    /// A warp has come to a stack.
+    const OFFLOAD: u32 = 12;
+    /// The end of an offloaded block is known to the GPU.
+    const ACKNOWLEDGED: u32 = 13;
 
     fn new(kind: u32, index: u32) -> Self {
         debug_assert!(index < 1 << Self::SHIFT);
@@ -185,6 +198,7 @@ pub struct Machine {
     ports_in: Vec<Port>,
     tlbs: Option<Tlbs>,
     interleave: Interleave,
+    stacks: Option<Box<Stacks>>,
     /// Mechanisms, one field per seam.
     sides: Option<Box<MemorySides>>,
     victims: Option<Vec<Box<dyn Victim>>>,
@@ -200,11 +214,14 @@ pub struct Machine {
     warps: Vec<WarpState>,
     groups: Slab<BarrierGroup>,
     stats: MachineStats,
+    stack_stats: StackStats,
     /// When the last launch or copy ended.
     now: Picos,
     /// Stores and reductions on their way to L2, and when the last of those before took effect.
     stores_out: u32,
     last_store: Picos,
+    /// When the latest store of an SM on a stack is in memory.
+    near_store: Picos,
     /// Those who watch, if anybody asked for them.
     checker: Option<Box<Checker>>,
     explanation: Option<Box<Explanation>>,
@@ -234,9 +251,6 @@ pub enum MachineError {
     /// The DRAM of the configuration is impossible.
     #[error(transparent)]
     Dram(#[from] crate::dram::DramError),
-    /// A mechanism wants to run a warp where there is no SM.
-    #[error("a warp was to be offloaded to stack {0}, but no memory stack of this machine has SMs")]
-    NoStack(u32),
     /// The program failed; the source knows how.
     #[error("the program failed")]
     Program,
@@ -261,13 +275,14 @@ impl Machine {
             dealt: 0,
         };
         Ok(Self {
-            sms: (0..config.sm.count).map(|_| sm()).collect(),
+            sms: (0..config.all_sms()).map(|_| sm()).collect(),
             slices: (0..config.l2.slices).map(|_| Slice::new(&config)).collect(),
             channels,
             ports_out: vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize],
             ports_in: vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize],
             tlbs: Tlbs::if_enabled(&config),
             interleave: Interleave::new(&config),
+            stacks: Stacks::of(&config),
             sides: None,
             victims: None,
             pager: None,
@@ -282,9 +297,11 @@ impl Machine {
             warps: Vec::new(),
             groups: Slab::default(),
             stats: MachineStats::default(),
+            stack_stats: StackStats::default(),
             now: Picos(0),
             stores_out: 0,
             last_store: Picos(0),
+            near_store: Picos(0),
             checker: None,
             explanation: None,
             names: Names::default(),
@@ -305,10 +322,12 @@ impl Machine {
     pub fn reading(&self) -> Reading {
         Reading {
             machine: MachineStats { events: self.queue.taken(), ..self.stats },
+            stacks: self.stacks_counted(),
             slices: self.slices.iter().map(|slice| slice.stats).collect(),
             channels: self.channels.iter().map(|port| *port.channel.stats()).collect(),
             sides: self.side_reading(),
             paging: self.paging_counts(),
+            offload: self.offload_counts(),
         }
     }
 
@@ -384,16 +403,14 @@ impl Machine {
         let begin = start + u64::from(self.config.launch.before);
         self.launched += 1;
         self.prepare(per_sm, needs);
-        if let Some(offload) = &mut self.offload {
-            offload.kernel_begins(source.instructions());
-        }
         self.check_begins(source.instructions());
         self.host_call(&HostCall::Launches);
-        let sms = self.sms.len() as u32;
+        let sms = self.config.sm.count;
         let slots = (u64::from(per_sm) * u64::from(sms)).min(source.ctas()) as u32;
         let warps_per_cta = source.warps_per_cta();
         self.warps.clear();
         self.warps.resize_with((slots * warps_per_cta) as usize, WarpState::new);
+        self.offload_begins(source);
         let mut views = Views::new(source.instructions());
         let mut next_cta = 0;
         for slot in 0..slots {
@@ -407,6 +424,9 @@ impl Machine {
         // A kernel has ended when its last warp has and its stores are where everybody sees them.
         while live > 0 || self.stores_out > 0 || self.waits_for_pages() {
             let Some((t, event)) = self.queue.pop() else {
+                if self.goes_on_after_move() {
+                    continue;
+                }
                 return Err(MachineError::Hang(self.who_waits(warps_per_cta)));
             };
             if event.kind() != Event::WARP {
@@ -416,6 +436,9 @@ impl Machine {
                 continue;
             }
             let (index, cycle) = (event.index(), self.core_cycle(t));
+            if self.offload.is_some() && self.is_stopped(index, cycle) {
+                continue;
+            }
             match self.run_warp(source, &mut views, index, cycle) {
                 issue::Outcome::Parked => self.data_fault()?,
                 issue::Outcome::Failed => {
@@ -443,7 +466,6 @@ impl Machine {
         self.now = self.core_time(end);
         self.come_to_rest(&mut |line, data| source.read_line(line, data));
         self.host_call(&HostCall::KernelEnded);
-        self.refuse_offload()?;
         self.check_conservation()?;
         self.check_ends()?;
         Ok(KernelTime {
@@ -506,7 +528,11 @@ impl Machine {
             Event::TABLE => self.table_comes(event.index(), t),
             Event::WALK => self.walk_ends(event.index(), t),
             Event::WAKE => self.pager_wakes(event.index(), t),
-            Event::ACKNOWLEDGED => self.no_longer_waits_for_store(WarpId(event.index()), self.core_cycle(t)),
+            Event::STORED => self.no_longer_waits_for_store(WarpId(event.index()), self.core_cycle(t)),
+            Event::RX => self.crosses_to_gpu(event.index(), t),
+            Event::NEAR => self.near_delivers(event.index(), t),
+            Event::OFFLOAD => self.arrives_at_stack(event.index(), t),
+            Event::ACKNOWLEDGED => self.acknowledged(event.index(), t),
             _ => {}
         }
     }

@@ -1,13 +1,13 @@
 //! Mechanisms on every seam: one that does nothing changes nothing, and one that does something is obeyed to the cycle.
 
 use super::testing::{Do, Script, run};
-use super::{KernelNeeds, Machine, MachineError};
+use super::{KernelNeeds, Machine};
 use crate::cache::SectorMask;
 use crate::config::{LinkConfig, load};
 use crate::seam::{
-    AccessInfo, Action, Actions, Below, Candidate, Dir, FaultId, Line, LineKind, LineRequest, LinkId, LocalAddr,
-    LocalLine, MemorySide, Move, Offload, PageId, PageRange, Paging, Parts, Place, Placed, Plan, StackId, StepSet,
-    TableId, TableSpec, Token, TrafficId, UnitId, Victim, Walk,
+    AccessInfo, Action, Actions, Arrival, Below, Candidate, Dir, FaultId, Line, LineKind, LineRequest, LinkId,
+    LocalAddr, LocalLine, MemorySide, Move, Offload, PageId, PageRange, Paging, Parts, Place, Placed, Plan, StackId,
+    StackUse, StepSet, TableId, TableSpec, Terms, Token, TrafficId, UnitId, Victim, Walk,
 };
 use crate::stats::Reading;
 use crate::time::Picos;
@@ -81,10 +81,18 @@ impl Paging for Null {
 
 impl Offload for Null {
     fn candidates(&mut self, _: &[OpInfo]) -> Vec<Candidate> {
-        vec![Candidate { begin: 0, end: 1, live_in: 1, live_out: 1 }]
+        vec![Candidate { begin: 0, end: 1, entry: 0, live_in: 1, live_out: 1, conditions: Vec::new() }]
     }
 
-    fn decide(&mut self, _: &Candidate, _: WarpId, _: Option<LineAddr>) -> Option<StackId> {
+    fn terms(&self) -> Terms {
+        Terms { pipeline_cycles: 10, window_cycles: 1000, is_ideal: false, is_coherent: true }
+    }
+
+    fn considers(&mut self, _: &Arrival<'_>) -> bool {
+        true
+    }
+
+    fn decide(&mut self, _: usize, _: StackId, _: &[StackUse]) -> Option<StackId> {
         None
     }
 }
@@ -545,23 +553,4 @@ fn lines_live_where_a_mechanism_says() {
     let reading = traffic(&mut machine).0;
     assert!(reading.channels[0].reads > 0);
     assert!(reading.channels[1..].iter().all(|c| c.reads == 0));
-}
-
-#[test]
-fn a_stack_without_an_sm_is_refused() {
-    struct Away;
-    impl Offload for Away {
-        fn candidates(&mut self, _: &[OpInfo]) -> Vec<Candidate> {
-            vec![Candidate { begin: 1, end: 1, live_in: 1, live_out: 0 }]
-        }
-
-        fn decide(&mut self, candidate: &Candidate, _: WarpId, first: Option<LineAddr>) -> Option<StackId> {
-            assert_eq!((candidate.begin, first), (1, Some(Addr(A + 128).line())));
-            Some(StackId(2))
-        }
-    }
-    let mut machine = small_l2(&[]);
-    machine.set_offload(Box::new(Away));
-    let refused = run(&mut machine, &[&[Do::Load(A), Do::Load(A + 128)]]);
-    assert!(matches!(refused, Err(MachineError::NoStack(2))), "{refused:?}");
 }

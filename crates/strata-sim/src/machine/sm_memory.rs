@@ -141,10 +141,15 @@ impl Machine {
         if shared_cycles > 0 {
             known = self.shared_by_generic(warp, at, shared_cycles);
         }
-        if !self.config.l1.sectored {
+        // A store to a memory stack sends the sectors that it writes and no more: its link counts bytes.
+        let sends_sectors = self.config.l1.sectored || stores && self.stacks.is_some();
+        if !sends_sectors {
             for request in &mut lines {
                 request.sectors = SectorMask::ALL;
             }
+        }
+        if self.offload.is_some() {
+            self.offload_observes(warp, space, &lines);
         }
         match (space, op.action) {
             _ if lines.is_empty() => self.deliver(warp, targets, known),
@@ -271,6 +276,9 @@ impl Machine {
                 self.stats.l1_writes += 1;
                 let sent = self.send(*sm, request, Kind::Write, NONE, NONE, at);
                 self.expect_acknowledgement(sent, op.warp);
+                if self.is_near(*sm) {
+                    self.near_wrote(op.warp, request.line);
+                }
                 if *what == What::CachedStore {
                     self.write_l1(*sm, request);
                 }
@@ -461,6 +469,9 @@ impl Machine {
         }
         unit.outstanding += u32::from(awaited);
         self.stores_out += u32::from(!awaited);
+        if !awaited {
+            self.store_sets_out(request);
+        }
         self.leave_sm(request, since);
         request
     }
@@ -469,6 +480,10 @@ impl Machine {
         let r = self.requests[request];
         self.stats.sent += 1;
         self.stats.wait_mshr += ready - r.since;
+        if self.is_near(r.sm) {
+            self.leaves_near(request, ready);
+            return;
+        }
         let data = if r.kind == Kind::Read { 0 } else { 32 * r.sectors.count() };
         let leaves = self.core_time(ready);
         let arrival = self.send_to_slice(r.sm, leaves, data);

@@ -52,7 +52,7 @@ pub(super) struct Tlbs {
 impl Tlbs {
     pub(super) fn new(config: &GpuConfig) -> Self {
         Self {
-            of_sm: (0..config.sm.count).map(|_| Tlb::new(config.tlb.l1_entries)).collect(),
+            of_sm: (0..config.all_sms()).map(|_| Tlb::new(config.tlb.l1_entries)).collect(),
             shared: Tlb::new(config.tlb.l2_entries),
             lines_per_page: (config.tlb.page.0 / LINE_BYTES).max(1),
         }

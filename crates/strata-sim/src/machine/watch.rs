@@ -17,10 +17,11 @@ impl Machine {
     /// A memory instruction issues at core cycle `at`.
     #[inline]
     pub(super) fn watch_issue(&mut self, warp: u32, op: &MicroOp, at: u64) {
+        let trip = self.trip_of(warp);
         if let Some(c) = &mut self.checker {
             let w = &self.warps[warp as usize];
             let first = w.batch.ops.first().map_or(0, |o| o.pc);
-            c.issues(w.sm, first + u32::from(op.index), at);
+            c.issues(w.sm, first + u32::from(op.index), at, trip);
         }
         if let Some(e) = &mut self.explanation {
             e.issues(at);
@@ -131,6 +132,20 @@ impl Machine {
         }
     }
 
+    /// A store of a stack's SM goes to memory.
+    pub(super) fn watch_near_write(&mut self, request: u32) {
+        if let Some(c) = &mut self.checker {
+            c.near_written(request, &self.requests[request]);
+        }
+    }
+
+    /// A stack's SM asks memory.
+    pub(super) fn watch_near_read(&mut self, request: u32) {
+        if let Some(c) = &mut self.checker {
+            c.near_read(request, &self.requests[request]);
+        }
+    }
+
     /// L2 has what a request wants at L2 cycle `ready`.
     #[inline]
     pub(super) fn watch_served(&mut self, request: u32, ready: u64) {
@@ -199,7 +214,7 @@ impl Machine {
     #[inline]
     pub(super) fn watch_goes_on(&mut self, op: &LineOp, at: u64) {
         if let Some(c) = &mut self.checker {
-            c.issues(op.sm, op.pc, at);
+            c.issues(op.sm, op.pc, at, 0);
         }
         if let Some(e) = &mut self.explanation {
             e.issues(at);

@@ -1,29 +1,119 @@
-//! The offload seam: whether a warp runs a block of code elsewhere.
+//! The offload seam: whether a warp runs a block of code on an SM of a memory stack.
 
-use strata_core::{LineAddr, OpInfo, WarpId};
+use super::SideCount;
+use strata_core::{LANES, LaneMask, LineAddr, OpInfo, WarpId};
 
-/// A memory stack that has SMs of its own.
+/// A memory stack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StackId(pub u32);
 
-/// A block of code that may be offloaded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A block of code that may be offloaded: what the machine has to know of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Candidate {
     /// Its first and last program counter.
     pub begin: u32,
     /// See `begin`.
     pub end: u32,
-    /// Registers of a thread that it reads, and those that it leaves.
+    /// Where a warp enters it.
+    pub entry: u32,
+    /// 32-bit registers of a thread that it reads, and those that it leaves.
     pub live_in: u32,
     /// See `live_in`.
     pub live_out: u32,
+    /// Registers whose values the mechanism wants to see when a warp enters.
+    pub conditions: Vec<u32>,
 }
 
-/// Decides which candidates are offloaded.
+/// A warp comes to a candidate.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// Index among the candidates of the kernel.
+    pub candidate: usize,
+    /// The warp.
+    pub warp: WarpId,
+    /// Its lanes that come.
+    pub lanes: LaneMask,
+    /// What the registers that the candidate names hold, lane by lane.
+    pub values: &'a [[i64; LANES]],
+}
+
+/// How busy a stack is.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct StackUse {
+    /// Blocks that were sent to it and have not been acknowledged.
+    pub pending: u32,
+    /// Use of the link from the GPU to it in the last window: 1 is all the time.
+    pub tx: f64,
+    /// Use of the link from it to the GPU.
+    pub rx: f64,
+    /// Use of the issue slots of its SM.
+    pub issue: f64,
+}
+
+/// What offloading costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Terms {
+    /// Core cycles of the pipeline for an offload.
+    pub pipeline_cycles: u32,
+    /// Core cycles over which the use of links and SMs is measured, at least.
+    pub window_cycles: u64,
+    /// Nothing is sent, nothing has to be kept coherent, and all data are where the block runs: what no machine can do.
+    pub is_ideal: bool,
+    /// Caches are kept coherent, as they must be. Without it nothing of it is charged, and data are not right: to see what it
+    /// costs.
+    pub is_coherent: bool,
+}
+
+impl Terms {
+    /// True if coherence is kept and charged.
+    pub const fn keeps_coherent(&self) -> bool {
+        self.is_coherent && !self.is_ideal
+    }
+}
+
+/// Decides which blocks are offloaded.
 pub trait Offload {
     /// The candidates of a kernel that begins.
     fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate>;
 
-    /// A warp comes to a candidate whose first access is to `first`: where it shall run, if not here.
-    fn decide(&mut self, candidate: &Candidate, warp: WarpId, first: Option<LineAddr>) -> Option<StackId>;
+    /// What offloading costs.
+    fn terms(&self) -> Terms;
+
+    /// A warp comes to a candidate: false if it shall stay whatever its data are. Every instance is told, once.
+    fn considers(&mut self, arrival: &Arrival<'_>) -> bool;
+
+    /// The first access of an instance that was considered is to a line on the stack `first`: where it shall run, if not
+    /// here. `uses` has all stacks.
+    fn decide(&mut self, candidate: usize, first: StackId, uses: &[StackUse]) -> Option<StackId>;
+
+    /// True if the mechanism wants to hear of accesses within candidates.
+    fn observes(&self) -> bool {
+        false
+    }
+
+    /// A warp within a candidate accesses a line. True: enough has been learned, as with [`Offload::left`].
+    fn observed(&mut self, _warp: WarpId, _line: LineAddr) -> bool {
+        false
+    }
+
+    /// A warp has left its candidate. True: what was learned changes where lines live, so the machine stops, comes to rest,
+    /// empties its caches and goes on ([`Offload::moved`]).
+    fn left(&mut self, _warp: WarpId) -> bool {
+        false
+    }
+
+    /// True while data are in the memory of the host, and accesses that miss in the caches go there.
+    fn is_at_host(&self) -> bool {
+        false
+    }
+
+    /// The machine is at rest: from now on lines live elsewhere. Core cycles until warps go on.
+    fn moved(&mut self) -> u64 {
+        0
+    }
+
+    /// What the mechanism counts itself.
+    fn counts(&self) -> Vec<SideCount> {
+        Vec::new()
+    }
 }

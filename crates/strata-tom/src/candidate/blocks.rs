@@ -6,8 +6,12 @@
 //! header in the middle, or what follows a loop elsewhere, at times. A branch at the end that leads out is left out: the
 //! warp takes it on the GPU.
 //!
+//! A region has no loop in it whose count is not static: whether such a loop pays is decided as it is entered (TOM, Section
+//! 3.1.3), and around it that would have to be decided before.
+//!
 //! Which accesses count (choice): in a loop all, since one of a warp's lanes nearly always takes an arm in one of a few
-//! iterations; in a region those that every way through it passes, since it is run once and a guard may skip the rest.
+//! iterations; in a region those that every way through it passes, since it is run once and a branch may skip the rest. A
+//! branch that leads to the end of the kernel at once is taken to go on: the guard of a thread without work.
 
 use super::Refusal;
 use super::body::{Body, LIKELY_ITERATIONS, MOST_INSTRUCTIONS, Repeats};
@@ -81,7 +85,9 @@ fn confined(body: &Body<'_>, id: LoopId) -> Result<(Range<u32>, BlockId), Refusa
 /// Examines all blocks of a function.
 pub(super) fn drafts(body: &Body<'_>, assumptions: &Assumptions) -> Drafts {
     let within = vec![Repeats::ONCE; body.forest.loops().len()];
-    let mut search = Search { body, assumptions, list: Vec::new(), examined: 0, meter: Meter::new(body), within };
+    let meter = Meter::new(body);
+    let passed_from = vec![None; body.cfg.ids().count()];
+    let mut search = Search { body, assumptions, list: Vec::new(), examined: 0, meter, within, passed_from };
     let refusals = body.forest.ids().map(|id| search.natural_loop(id).err()).collect();
     search.pieces();
     for a in body.cfg.ids() {
@@ -98,6 +104,8 @@ struct Search<'a> {
     meter: Meter<'a>,
     /// How often the loop at hand runs each loop in it.
     within: Vec<Repeats>,
+    /// Of each block, the last region at hand whose every way passes it: where that region begins.
+    passed_from: Vec<Option<BlockId>>,
 }
 
 impl Search<'_> {
@@ -178,9 +186,14 @@ impl Search<'_> {
         // Where the blocks before the one at hand lead furthest, and from where they are entered last.
         let (mut reached, mut entered) = (a.0, a.0);
         let mut measured = a.0;
+        self.mark_passed(a);
         self.meter.start();
         for b in (a.0..cfg.exit().0).take(MOST_BLOCKS as usize).map(BlockId) {
             let block = body.block_span(b);
+            let counts = |id: LoopId| matches!(body.trips(id), Trips::Static(_)) || body.forest.get(id).header < a;
+            if !body.forest.innermost(b).is_none_or(counts) {
+                return;
+            }
             let in_order = b == a || cfg.predecessors(b).iter().all(|&p| p >= a || !cfg.block(p).reachable);
             if !cfg.block(b).reachable || !in_order || !body.allows(&block) || block.end - begin > MOST_INSTRUCTIONS {
                 return;
@@ -219,6 +232,20 @@ impl Search<'_> {
         }
     }
 
+    /// Marks the blocks that every way from `a` passes, but for those that end the kernel at once.
+    fn mark_passed(&mut self, a: BlockId) {
+        let body = self.body;
+        let mut next = Some(a);
+        let near = a.0..a.0.saturating_add(MOST_BLOCKS).min(body.cfg.exit().0);
+        while let Some(b) = next.filter(|b| near.contains(&b.0) && self.passed_from[b.0 as usize] != Some(a)) {
+            self.passed_from[b.0 as usize] = Some(a);
+            next = match *body.cfg.successors(b) {
+                [on, end] | [end, on] if body.only_ends(end) && !body.only_ends(on) => Some(on),
+                _ => body.post_dominators.immediate(b),
+            };
+        }
+    }
+
     /// Adds block `c` to a region that begins at `a`.
     fn measure(&mut self, a: BlockId, c: BlockId, heads: Option<LoopId>, bottom: Option<BlockId>) {
         let body = self.body;
@@ -233,7 +260,7 @@ impl Search<'_> {
             outermost = body.forest.get(id).header;
             around = body.forest.get(id).parent;
         }
-        let always = body.post_dominators.dominates(outermost, a);
+        let always = self.passed_from[outermost.0 as usize] == Some(a);
         self.meter.add(&body.block_span(c), if always { repeats } else { Repeats::NEVER });
     }
 

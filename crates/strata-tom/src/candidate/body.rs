@@ -124,6 +124,13 @@ impl<'a> Body<'a> {
         matches!(last.op, Opcode::Bra | Opcode::Brx | Opcode::Ret | Opcode::Exit | Opcode::Trap)
     }
 
+    /// True if all that `b` does is to end the function.
+    pub(super) fn only_ends(&self, b: BlockId) -> bool {
+        let block = self.block_span(b);
+        let ends = |op| matches!(op, Opcode::Ret | Opcode::Exit);
+        block.len() == 1 && ends(self.function.instructions[block.start as usize].op)
+    }
+
     /// How often a loop goes round.
     pub(super) fn trips(&self, id: LoopId) -> Trips {
         self.trips[id.index()]

@@ -4,8 +4,9 @@
 //!
 //! - Besides shared memory, synchronisation and atomics, what leaves the warp's own lanes and memory excludes a block:
 //!   textures, warp collectives, accesses with an order (`volatile`, `acquire`, …), calls and what belongs to them.
-//! - So does reading who or where a thread is: an offload request carries registers, program counters and lanes, and the
-//!   special registers of a stack's SM are its own. What a launch or a lane fixes (`%ntid`, `%laneid`) can be read.
+//! - So does reading where a thread runs (`%smid`, `%warpid`, clocks): a stack's SM has its own. Who a thread is (`%tid`,
+//!   `%ctaid`) goes along as one more live-in register: an operand that the block does not generate itself (section 5.2).
+//!   What a launch or a lane fixes (`%ntid`, `%laneid`) is known everywhere.
 //! - Kernel parameters and constants are in constant caches everywhere and count nothing.
 //! - Local memory is device memory and counts; the arrays of the paper's LIBOR example are local.
 //! - A generic address may be one of shared memory only if the module makes shared addresses generic.
@@ -33,7 +34,7 @@ pub enum Limit {
     /// A call, or a parameter of one.
     Call,
     /// A special register that differs where the block would run.
-    Identity,
+    Whereabouts,
     /// An instruction that acts on the SM, its stack or its caches.
     Machine,
 }
@@ -50,7 +51,7 @@ impl Limit {
             Self::Tensor => "a tensor operation",
             Self::Texture => "a texture or surface access",
             Self::Call => "a call",
-            Self::Identity => "a read of the thread's or the SM's identity",
+            Self::Whereabouts => "a read of where or when the thread runs",
             Self::Machine => "an instruction that acts on the SM",
         }
     }
@@ -86,8 +87,10 @@ pub(super) fn makes_shared_generic(module: &Module) -> bool {
 
 /// Classifies one instruction of `function`.
 pub(super) fn effect(function: &Function, instruction: &Instruction, shared_is_generic: bool) -> Effect {
-    if instruction.inputs().iter().any(reads_identity) {
-        return Effect::Forbidden(Limit::Identity);
+    let mut whereabouts = false;
+    each_special(instruction, |special| whereabouts |= origin(special) == Origin::Place);
+    if whereabouts {
+        return Effect::Forbidden(Limit::Whereabouts);
     }
     match limit_of(instruction.op) {
         Some(limit) => Effect::Forbidden(limit),
@@ -123,28 +126,46 @@ fn access(function: &Function, instruction: &Instruction, shared_is_generic: boo
     if instruction.op == Opcode::St { Effect::Store(words) } else { Effect::Load(words) }
 }
 
-/// True if the operand's value depends on which thread reads it where.
-fn reads_identity(operand: &Operand) -> bool {
-    match operand {
-        Operand::Special(special) => !matches!(
-            special,
-            Special::NtidX
-                | Special::NtidY
-                | Special::NtidZ
-                | Special::NctaidX
-                | Special::NctaidY
-                | Special::NctaidZ
-                | Special::Gridid
-                | Special::Laneid
-                | Special::LanemaskEq
-                | Special::LanemaskLe
-                | Special::LanemaskLt
-                | Special::LanemaskGe
-                | Special::LanemaskGt
-        ),
-        Operand::Vector(items) => items.iter().any(reads_identity),
-        _ => false,
+/// What decides the value of a special register.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// The launch or the lane: it is the same wherever the warp runs.
+    Launch,
+    /// The thread: it can be sent.
+    Thread,
+    /// Where and when the thread runs.
+    Place,
+}
+
+fn origin(special: Special) -> Origin {
+    use Special as S;
+    match special {
+        S::NtidX | S::NtidY | S::NtidZ | S::NctaidX | S::NctaidY | S::NctaidZ | S::Gridid | S::Laneid => Origin::Launch,
+        S::LanemaskEq | S::LanemaskLe | S::LanemaskLt | S::LanemaskGe | S::LanemaskGt => Origin::Launch,
+        S::TidX | S::TidY | S::TidZ | S::CtaidX | S::CtaidY | S::CtaidZ => Origin::Thread,
+        _ => Origin::Place,
     }
+}
+
+/// Calls `see` with every special register that an instruction reads.
+fn each_special(instruction: &Instruction, mut see: impl FnMut(Special)) {
+    fn within(operand: &Operand, see: &mut impl FnMut(Special)) {
+        match operand {
+            Operand::Special(special) => see(*special),
+            Operand::Vector(items) => items.iter().for_each(|item| within(item, see)),
+            _ => {}
+        }
+    }
+    instruction.inputs().iter().for_each(|operand| within(operand, &mut see));
+}
+
+/// Calls `see` with every special register that an instruction reads and that has to be sent to where it runs.
+pub(super) fn each_sent_special(instruction: &Instruction, mut see: impl FnMut(Special)) {
+    each_special(instruction, |special| {
+        if origin(special) == Origin::Thread {
+            see(special);
+        }
+    });
 }
 
 /// The opcodes that compute, move or branch. A prefetch is a hint that may be lost; control flow is judged by where it leads.

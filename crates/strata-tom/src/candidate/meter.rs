@@ -2,13 +2,14 @@
 //!
 //! A block needs the registers that are live where it begins and that it names: read in it before they are surely written,
 //! or written on some ways through it only, so that the old value must be at hand to be given back. It leaves the registers
-//! that it writes and that are live where it ends. What merely lives on across the block stays where it is.
+//! that it writes and that are live where it ends. What merely lives on across the block stays where it is. A special
+//! register that tells who a thread is counts as one that the block needs.
 
 use super::body::{Body, Repeats};
 use super::cost::Traffic;
-use super::limits::Effect;
+use super::limits::{Effect, each_sent_special};
 use std::ops::Range;
-use strata_ptx::ast::{RegId, Type};
+use strata_ptx::ast::{RegId, Special, Type};
 
 /// The 32-bit words that a register is (TOM sends registers of 4 bytes); predicates count nothing.
 pub(super) const fn words(ty: Type) -> u64 {
@@ -27,6 +28,7 @@ pub(super) struct Meter<'a> {
     written_at: Vec<u32>,
     touched: Vec<RegId>,
     written: Vec<RegId>,
+    specials: Vec<Special>,
     /// The first of `touched` that [`Self::needed`] has not judged, and the words of those it has.
     judged: usize,
     words_in: u64,
@@ -46,6 +48,7 @@ impl<'a> Meter<'a> {
             written_at: vec![0; registers],
             touched: Vec::new(),
             written: Vec::new(),
+            specials: Vec::new(),
             judged: 0,
             words_in: 0,
             accesses: Traffic::default(),
@@ -58,6 +61,7 @@ impl<'a> Meter<'a> {
         self.mark += 1;
         self.touched.clear();
         self.written.clear();
+        self.specials.clear();
         (self.judged, self.words_in) = (0, 0);
         (self.accesses, self.likely) = (Traffic::default(), Traffic::default());
     }
@@ -79,6 +83,11 @@ impl<'a> Meter<'a> {
                     self.written.push(r);
                 }
             });
+            each_sent_special(instruction, |special| {
+                if !self.specials.contains(&special) {
+                    self.specials.push(special);
+                }
+            });
             count(&mut self.accesses, *effect, repeats.certain);
             count(&mut self.likely, *effect, repeats.likely);
         }
@@ -97,7 +106,7 @@ impl<'a> Meter<'a> {
         let new = &self.touched[self.judged..];
         self.words_in += new.iter().filter(|&&r| live(r)).map(|&r| self.words(r)).sum::<u64>();
         self.judged = self.touched.len();
-        self.words_in
+        self.words_in + self.specials.len() as u64
     }
 
     /// The words of the registers that the block leaves; `live` says what is live where it ends.
@@ -115,6 +124,11 @@ impl<'a> Meter<'a> {
         touched.sort_unstable();
         written.sort_unstable();
         (touched, written)
+    }
+
+    /// The special registers that have to be sent, in the order in which they are read.
+    pub(super) fn specials(&self) -> &[Special] {
+        &self.specials
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `blocks`, `meter` | which blocks there are, and what each would move |
 //! | `cost` | whether that saves traffic: equations (3) and (4) |
 //! | `select` | which of overlapping blocks to take |
+//! | `registers` | how many registers they keep alive |
 //!
 //! The result is the paper's offloading metadata table (Section 4.2), one for each function. A program counter is the index
 //! of an instruction in its function.
@@ -20,6 +21,7 @@ mod count;
 mod induction;
 mod limits;
 mod meter;
+mod registers;
 mod select;
 mod trips;
 
@@ -28,13 +30,14 @@ pub use body::{LIKELY_ITERATIONS, MOST_INSTRUCTIONS};
 pub use cost::{Assumptions, BadAssumption, Change, Traffic};
 pub use count::{Condition, Count};
 pub use limits::Limit;
+pub use registers::{MostLive, most_live};
 pub use trips::Trips;
 
 use blocks::{Draft, Drafts, drafts};
 use body::{Body, Repeats};
 use meter::Meter;
 use strata_ptx::analysis::LoopId;
-use strata_ptx::ast::{Function, Module, RegId};
+use strata_ptx::ast::{Function, Module, RegId, Special};
 
 /// One row of the offloading metadata table.
 #[derive(Clone, PartialEq, Debug)]
@@ -51,6 +54,8 @@ pub struct Candidate {
     pub resume: u32,
     /// The registers that it needs, ascending, predicates among them.
     pub live_in: Vec<RegId>,
+    /// The special registers that it needs from the thread: who it is.
+    pub live_in_specials: Vec<Special>,
     /// The registers that it leaves, ascending, predicates among them.
     pub live_out: Vec<RegId>,
     /// What it moves, in one iteration if it is a loop.
@@ -132,7 +137,12 @@ fn find_in(index: usize, function: &Function, assumptions: &Assumptions, shared_
 }
 
 fn candidate(body: &Body<'_>, assumptions: &Assumptions, draft: &Draft) -> Candidate {
-    let (live_in, live_out) = live_registers(body, draft);
+    let mut meter = Meter::new(body);
+    meter.start();
+    meter.add(&draft.span, Repeats::ONCE);
+    let (mut live_in, mut live_out) = meter.registers();
+    keep_live(body, &mut live_in, draft.entry);
+    keep_live(body, &mut live_out, draft.resume);
     Candidate {
         kind: draft.kind,
         begin: draft.span.start,
@@ -140,6 +150,7 @@ fn candidate(body: &Body<'_>, assumptions: &Assumptions, draft: &Draft) -> Candi
         entry: draft.entry,
         resume: draft.resume,
         live_in,
+        live_in_specials: meter.specials().to_vec(),
         live_out,
         change: assumptions.change(&draft.traffic, draft.iterations),
         traffic: draft.traffic,
@@ -147,17 +158,6 @@ fn candidate(body: &Body<'_>, assumptions: &Assumptions, draft: &Draft) -> Candi
         iterations: draft.iterations,
         condition: draft.condition,
     }
-}
-
-/// The registers that a block needs and leaves.
-fn live_registers(body: &Body<'_>, draft: &Draft) -> (Vec<RegId>, Vec<RegId>) {
-    let mut meter = Meter::new(body);
-    meter.start();
-    meter.add(&draft.span, Repeats::ONCE);
-    let (mut touched, mut written) = meter.registers();
-    keep_live(body, &mut touched, draft.entry);
-    keep_live(body, &mut written, draft.resume);
-    (touched, written)
 }
 
 /// Takes out what is not live before instruction `at`, or at the end of the function.

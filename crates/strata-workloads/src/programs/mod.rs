@@ -18,12 +18,15 @@ mod darknet;
 mod dwt2d;
 mod ep;
 mod fdtd2d;
+mod fwt;
 mod gather;
+mod heartwall;
 mod hotspot;
 mod hpgmg;
 mod ilbdc;
 mod inception;
 mod kmeans;
+mod libor;
 mod lstm;
 mod lulesh;
 mod matmul;
@@ -37,9 +40,11 @@ mod pagerank;
 mod palm;
 mod pathfinder;
 mod ra;
+mod ray;
 mod reduction;
 mod resnet;
 mod saxpy;
+mod scalarprod;
 mod seismic;
 mod sp;
 mod squeezenet;
@@ -88,6 +93,11 @@ pub(crate) static ALL: &[&dyn Workload] = &[
     transpose::PROGRAM,
     babelstream::PROGRAM,
     reduction::PROGRAM,
+    heartwall::PROGRAM,
+    libor::PROGRAM,
+    ray::PROGRAM,
+    fwt::PROGRAM,
+    scalarprod::PROGRAM,
     stencil::PROGRAM,
     gather::PROGRAM,
     chase::PROGRAM,

@@ -24,6 +24,8 @@ pub(super) struct Origin {
     pub(super) line: u32,
     /// Core cycle of issue.
     pub(super) cycle: u64,
+    /// The number of the trip to a memory stack that it was part of, or 0.
+    pub(super) trip: u32,
 }
 
 impl Origin {
@@ -31,7 +33,7 @@ impl Origin {
     pub(super) const HOST: u32 = u32::MAX;
 
     pub(super) const fn host() -> Self {
-        Self { kernel: Self::HOST, sm: 0, line: 0, cycle: 0 }
+        Self { kernel: Self::HOST, sm: 0, line: 0, cycle: 0, trip: 0 }
     }
 }
 

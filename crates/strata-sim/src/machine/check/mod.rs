@@ -6,7 +6,8 @@
 //!
 //! * what L2 answers contains every write that ever arrived at L2, or the data was lost behind the crossbar;
 //! * what a load gets contains every write that had taken functional effect when the load issued. Writes of other SMs in the
-//!   same kernel are excepted: not seeing them is a race of the program, counted in [`Counts`].
+//!   same kernel are excepted: not seeing them is a race of the program, counted in [`Counts`]. What a block on a memory stack
+//!   must see, and who must see its writes, stands in `trips.rs`.
 //!
 //! The end of a kernel checks that nothing was lost of what L2 and memory hold together, a copy to the host that it would be
 //! given the newest bytes. Pages that come and go (`pages.rs`) carry what they hold, too. A store to a line that is being filled merges with the fill, in L1 as in L2. Constant caches are
@@ -18,6 +19,7 @@ mod ledger;
 mod pages;
 #[cfg(test)]
 mod tests;
+mod trips;
 
 use super::Machine;
 use super::sm_memory::{Kind, Request};
@@ -31,6 +33,7 @@ use pages::Pages;
 use rustc_hash::{FxHashMap, FxHashSet};
 use strata_core::stats::{Stats, Unit};
 use strata_core::{Addr, Bytes, LineAddr, OpInfo};
+use trips::Trips;
 
 /// What a mutation test leaves out, once, to see that it is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +46,14 @@ pub(super) enum Step {
     WriteBack,
     /// A fill leaves the bytes that stores have put into its sectors.
     FillMerge,
+    /// An offloaded block waits for the stores of its SM.
+    Drain,
+    /// The SM of a stack drops its cache before an offloaded block begins.
+    NearFlush,
+    /// The L1 of the requester drops what an offloaded block wrote.
+    RequesterDrop,
+    /// L2 drops what an offloaded block wrote.
+    L2Drop,
 }
 
 /// What a load must see.
@@ -83,6 +94,8 @@ pub(super) struct Checker {
     open: FxHashSet<LineAddr>,
     /// Pages that come and go, if there are any.
     pages: Pages,
+    /// Blocks that run on memory stacks.
+    trips: Trips,
     /// By SM, then by place.
     l1: Vec<Vec<L1Line>>,
     /// By request: what its load must see; the numbers of its writes; what L2 answered.
@@ -95,7 +108,7 @@ pub(super) struct Checker {
     victims: FxHashMap<LineAddr, LineCopy>,
     counts: Counts,
     failure: Option<Box<Failure>>,
-    leave_out: Option<Step>,
+    pub(super) leave_out: Option<Step>,
 }
 
 impl Checker {
@@ -107,6 +120,7 @@ impl Checker {
             ledger: Ledger::default(),
             open: FxHashSet::default(),
             pages: Pages::default(),
+            trips: Trips::default(),
             l1: vec![vec![L1Line::default(); l1_lines]; sms],
             needs: FxHashMap::default(),
             writes: FxHashMap::default(),
@@ -124,10 +138,10 @@ impl Checker {
         self.leave_out.take_if(|s| *s == step).is_some()
     }
 
-    /// An instruction issues.
-    pub(super) fn issues(&mut self, sm: u32, pc: u32, cycle: u64) {
+    /// An instruction issues; on a memory stack, as part of a trip.
+    pub(super) fn issues(&mut self, sm: u32, pc: u32, cycle: u64, trip: u32) {
         let line = self.ptx_lines.get(pc as usize).copied().unwrap_or(0);
-        self.issuing = Origin { kernel: self.kernels.saturating_sub(1), sm, line, cycle };
+        self.issuing = Origin { kernel: self.kernels.saturating_sub(1), sm, line, cycle, trip };
     }
 
     fn need(&self, line: LineAddr) -> Need {
@@ -233,7 +247,7 @@ impl Checker {
         let mut stale = 0;
         for s in members(sectors).filter(|&s| !copy[s].reaches(need.newest[s])) {
             let Some(known) = self.ledger.line(line) else { continue };
-            let by_others = |o: &Origin| o.kernel == need.reader.kernel && o.sm != need.reader.sm;
+            let by_others = |o: &Origin| o.kernel == need.reader.kernel && !self.trips.must_see(&need.reader, o);
             let mut missed = copy[s].missing(need.newest[s]).map(|write| known[s].origin(write));
             if let Some(missed) = missed.find(|o| !by_others(o)) {
                 self.fail(Failure { line, sector: s, reader: Reader::Load(need.reader), at, missed });
@@ -406,6 +420,7 @@ impl Machine {
     pub(super) fn check_begins(&mut self, instructions: &[OpInfo]) {
         if let Some(c) = &mut self.checker {
             c.kernels += 1;
+            c.trips = Trips::default();
             c.ptx_lines = instructions.iter().map(|i| i.line).collect();
         }
     }

@@ -1,0 +1,82 @@
+//! TOM in whole programs: results and data stay right with every policy and mapping, and blocks are offloaded where they should.
+
+use std::path::Path;
+use std::sync::Arc;
+use strata_lab::mechanisms::Combination;
+use strata_lab::{LabError, Monitor, RunRequest, RunResult, What, run};
+
+/// A run at tiny size with an L2 so small that lines leave it, and every load checked.
+fn checked(program: &str, gpu: &str, set: &[&str], out: &Path) -> Result<RunResult, LabError> {
+    let request = RunRequest {
+        size: Some("tiny".into()),
+        gpu: Some(gpu.into()),
+        with: Combination::parse("tom").expect("known"),
+        set: ["l2.ways=4"].iter().chain(set).map(|s| (*s).to_owned()).collect(),
+        check_data: true,
+        out: Some(out.to_owned()),
+        ..RunRequest::new(What::Workload(program.into()))
+    };
+    run(&request, &Arc::new(Monitor::default()))
+}
+
+/// The paper's ten.
+const PROGRAMS: [&str; 10] =
+    ["backprop", "bfs", "kmeans", "cfd", "heartwall", "libor", "ray", "fwt", "scalarprod", "reduction"];
+
+/// All programs with a policy and every mapping; stacks have room for few warps, so that they queue up.
+#[track_caller]
+fn check_policy(policy: &str) {
+    let out = tempfile::tempdir().expect("a folder");
+    for program in PROGRAMS {
+        for mapping in ["baseline", "learned", "oracle"] {
+            let set = [&format!("tom.policy={policy}"), &format!("tom.mapping={mapping}"), "stacks.warps=4"];
+            let result = checked(program, "ndp-maxwell", &set, out.path()).expect("a good request");
+            assert_eq!((result.passed, &result.error), (Some(true), &None), "{program} with {set:?}");
+        }
+    }
+}
+
+#[test]
+fn uncontrolled_offloading_loses_no_data() {
+    check_policy("uncontrolled");
+}
+
+#[test]
+fn controlled_offloading_loses_no_data() {
+    check_policy("controlled");
+}
+
+#[test]
+fn alu_aware_offloading_loses_no_data() {
+    check_policy("alu-aware");
+}
+
+#[test]
+fn blocks_are_offloaded_and_their_mapping_is_learned() {
+    let out = tempfile::tempdir().expect("a folder");
+    let set = ["tom.policy=uncontrolled", "tom.learning_instances=2"];
+    let result = checked("kmeans", "ndp-maxwell", &set, out.path()).expect("a good request");
+    let stats = result.stats();
+    let number = |path: &str| stats.number(&format!("gpu.{path}")).unwrap_or_else(|| panic!("no {path}"));
+    assert!(number("offload.blocks") > 0.0);
+    let at_host = number("host.reads") + number("host.writes");
+    assert!(at_host > 0.0, "the first instances run out of the host's memory");
+    assert!(number("tom.learned_from") >= 2.0);
+    assert!(number("tom.instances") > number("offload.blocks"));
+    let saved = std::fs::read_to_string(result.host.directory.join("tom.json")).expect("saved");
+    assert!(saved.contains("mapped_by_bit"), "{saved}");
+}
+
+#[test]
+fn machines_that_cannot_are_refused() {
+    let out = tempfile::tempdir().expect("a folder");
+    let refused = |gpu: &str, set: &[&str]| match checked("saxpy", gpu, set, out.path()) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("`{gpu}` with {set:?} is accepted"),
+    };
+    assert!(refused("titan-v", &[]).contains("its memory is not in stacks"));
+    assert!(refused("ndp-maxwell-68", &[]).contains("its stacks have no SMs"));
+    assert!(refused("ndp-maxwell", &["tom.policy=ideal"]).contains("leaves out what keeps data right"));
+    assert!(refused("ndp-maxwell", &["tom.coherence=left-out"]).contains("leaves out what keeps data right"));
+    assert!(refused("ndp-maxwell", &["l2.write=back"]).contains("`--set l2.write=through`"));
+}

@@ -1,0 +1,104 @@
+//! SMs on memory stacks: their way to memory.
+//!
+//! Such an SM has the L1, the constant cache and the TLB of any other, but no L2: what misses goes to a vault of its own
+//! stack at once, and to one of another stack over the link between the two. Stores go through. The SMs of stacks stand behind
+//! those of the GPU in the machine's list, in the order of the stacks.
+
+use super::memory::NO_SLICE;
+use super::sm_memory::Kind;
+use super::{Event, Machine, NONE};
+use crate::cache::SectorMask;
+use crate::seam::{Dir, StackId};
+use crate::time::{Cycles, Picos};
+use strata_core::LineAddr;
+
+impl Machine {
+    /// The number of the SM of a stack.
+    pub(super) fn sm_of(&self, stack: StackId) -> u32 {
+        self.config.sm.count + stack.0
+    }
+
+    /// True for an SM that sits on a stack.
+    #[inline]
+    pub(super) fn is_near(&self, sm: u32) -> bool {
+        sm >= self.config.sm.count
+    }
+
+    fn stack_of_sm(&self, sm: u32) -> StackId {
+        StackId(sm - self.config.sm.count)
+    }
+
+    /// The stack that a line lives on.
+    pub(super) fn stack_of_line(&self, line: LineAddr) -> Option<StackId> {
+        let stacks = self.stacks.as_ref()?;
+        Some(stacks.stack_of(self.interleave.home(line).partition))
+    }
+
+    /// A request of a stack's SM, ready at core cycle `ready`, goes to its vault. A store has ended when it is there.
+    pub(super) fn leaves_near(&mut self, request: u32, ready: u64) {
+        let r = self.requests[request];
+        let own = self.stack_of_sm(r.sm);
+        let clock = &self.config.clock;
+        let leaves = self.core_time(ready + u64::from(self.config.stacks.near_cycles));
+        let controller = clock.l2.span(Cycles(u64::from(self.config.dram.controller_cycles)));
+        let dir = if r.kind == Kind::Write { Dir::Write } else { Dir::Read };
+        let is_ideal = self.offload_is_ideal();
+        let Some(stacks) = &mut self.stacks else { return };
+        let stack = stacks.stack_of(r.home.partition);
+        let (arrival, partition) = if stack == own {
+            (leaves, r.home.partition)
+        } else if is_ideal {
+            // As if the line lived here, in the same vault of this stack.
+            let vaults = (self.channels.len() / stacks.links.len()) as u16;
+            (leaves, own.0 as u16 * vaults + r.home.partition % vaults)
+        } else {
+            (stacks.ask_other(own, stack, r.sectors, dir, leaves), r.home.partition)
+        };
+        let sectors = u64::from(r.sectors.count());
+        let (time, at) = (arrival + controller, r.home.local.addr());
+        if dir == Dir::Write {
+            self.stack_stats.near_writes += sectors;
+            self.watch_near_write(request);
+            self.enter_channel(NO_SLICE, partition, at, r.sectors, dir, NONE, time);
+            self.stats.stores += 1;
+            self.stores_out -= 1;
+            self.last_store = self.last_store.max(arrival);
+            self.near_store = arrival;
+            self.requests.remove(request);
+            self.page_released(r.line);
+        } else {
+            self.stack_stats.near_reads += sectors;
+            self.watch_near_read(request);
+            self.enter_channel(NO_SLICE, partition, at, r.sectors, dir, Event::new(Event::NEAR, request).0, time);
+        }
+    }
+
+    /// A vault has what a stack's SM asked for: it goes there.
+    pub(super) fn near_delivers(&mut self, request: u32, t: Picos) {
+        let r = self.requests[request];
+        let own = self.stack_of_sm(r.sm);
+        let is_ideal = self.offload_is_ideal();
+        let Some(stacks) = &mut self.stacks else { return };
+        let stack = stacks.stack_of(r.home.partition);
+        let arrival = if stack == own || is_ideal { t } else { stacks.answer_other(stack, own, r.sectors, t) };
+        let near = self.config.clock.core.span(Cycles(u64::from(self.config.stacks.near_cycles)));
+        self.queue.push(arrival + near, Event::new(Event::REPLY, request));
+    }
+
+    /// Drops everything from an SM's L1.
+    pub(super) fn drop_all_from_l1(&mut self, sm: u32) {
+        self.drop_range_from_l1(sm, &(0..u64::MAX));
+    }
+
+    /// Drops a line from L2, because memory has a newer one; what is on its way will be fetched again.
+    pub(super) fn drop_from_l2(&mut self, line: LineAddr) {
+        let home = self.interleave.home(line);
+        let slice = &mut self.slices[usize::from(home.slice)];
+        if let Some(place) = slice.tags.find(home.set, line) {
+            let state = slice.tags.line_mut(place);
+            state.valid = SectorMask::NONE;
+            state.overtaken = state.pending;
+        }
+        self.tell_written(home.slice, line, SectorMask::ALL);
+    }
+}

@@ -1,0 +1,235 @@
+//! Blocks on memory stacks: what moves, who waits, and that data stay right; each step of coherence is left out once.
+
+use crate::config::load;
+use crate::machine::check::Step;
+use crate::machine::testing::{Do, run};
+use crate::machine::{Machine, MachineError};
+use crate::seam::{Arrival, Candidate, Offload, StackId, StackUse, Terms};
+use crate::stats::StackStats;
+use std::ops::RangeInclusive;
+use strata_core::{Addr, Bytes, LineAddr, OpInfo, WarpId};
+
+const A: u64 = 0x10_0000;
+
+/// Offloads blocks of these program counters, always.
+struct Always {
+    blocks: Vec<RangeInclusive<u32>>,
+    is_ideal: bool,
+}
+
+impl Offload for Always {
+    fn candidates(&mut self, _: &[OpInfo]) -> Vec<Candidate> {
+        let block = |range: &RangeInclusive<u32>| Candidate {
+            begin: *range.start(),
+            end: *range.end(),
+            entry: *range.start(),
+            live_in: 3,
+            live_out: 1,
+            conditions: Vec::new(),
+        };
+        self.blocks.iter().map(block).collect()
+    }
+
+    fn terms(&self) -> Terms {
+        Terms { pipeline_cycles: 10, window_cycles: 1000, is_ideal: self.is_ideal, is_coherent: true }
+    }
+
+    fn considers(&mut self, _: &Arrival<'_>) -> bool {
+        true
+    }
+
+    fn decide(&mut self, _: usize, first: StackId, uses: &[StackUse]) -> Option<StackId> {
+        assert_eq!(uses.len(), 4);
+        Some(first)
+    }
+}
+
+/// The near-data machine, its data checked, with blocks that are always offloaded.
+fn machine(set: &[&str], blocks: &[RangeInclusive<u32>], is_ideal: bool) -> Machine {
+    let mut machine = Machine::new(load("ndp-maxwell", set).expect("a preset").config).expect("a machine");
+    machine.check_data();
+    machine.allocated(Addr(A), Bytes(0x1000), "A");
+    machine.set_offload(Box::new(Always { blocks: blocks.to_vec(), is_ideal }));
+    machine
+}
+
+/// What was counted of kernels, each of these warps.
+fn counted(set: &[&str], blocks: &[RangeInclusive<u32>], is_ideal: bool, warps: &[&[Do]]) -> StackStats {
+    let mut machine = machine(set, blocks, is_ideal);
+    run(&mut machine, warps).expect("it runs, and no load gets old data");
+    machine.check_copy_out(Addr(A), Bytes(0x1000)).expect("nothing is lost");
+    machine.reading().stacks
+}
+
+/// A line of the stack that `A` is on, and one of another.
+fn lines() -> (u64, u64) {
+    let machine = machine(&[], &[], false);
+    let stack = |a: u64| machine.stack_of_line(Addr(a).line());
+    let find = |same: bool| (1..64).map(|k| A + 128 * k).find(|&a| (stack(a) == stack(A)) == same).expect("one");
+    (find(true), find(false))
+}
+
+#[test]
+fn registers_cross_and_data_do_not() {
+    let (same, _) = lines();
+    let script = [Do::Load(A), Do::Store(same), Do::Load(A + 0x800)];
+    let near = counted(&[], &[0..=1], false, &[&script]);
+    assert_eq!((near.offloads, near.near_reads, near.near_writes, near.dirty_lines), (1, 4, 1, 1));
+    assert_eq!(near.cross, 0, "both lines are where the block runs");
+    // Out: three registers of 128 B, 12 B of program counters and mask, and the address of the last load.
+    assert_eq!(near.tx, 3 * 128 + 12 + 4);
+    // Back: one register, the acknowledgement, the address of the line that was written; and the data of the last load.
+    assert_eq!(near.rx, 128 + 1 + 4 + 128);
+    let plain = counted(&[], &[], false, &[&script]);
+    assert_eq!((plain.offloads, plain.near_reads, plain.tx, plain.rx), (0, 0, 4 + 36 + 4, 128 + 1 + 128));
+}
+
+#[test]
+fn data_of_another_stack_come_over_the_link_between() {
+    let (_, other) = lines();
+    let near = counted(&[], &[0..=2], false, &[&[Do::Load(A), Do::Load(other), Do::Store(other)]]);
+    assert_eq!(near.cross, (4 + 128) + (4 + 32 + 1), "an address and a line; an address, data and an acknowledgement");
+}
+
+#[test]
+fn an_ideal_offload_moves_nothing() {
+    let (_, other) = lines();
+    let near = counted(&[], &[0..=1], true, &[&[Do::Load(A), Do::Load(other)]]);
+    assert_eq!((near.offloads, near.tx, near.rx, near.cross, near.near_reads), (1, 0, 0, 0, 8));
+}
+
+#[test]
+fn a_stack_takes_as_many_warps_as_it_has_room_for() {
+    let script = [Do::Load(A), Do::Store(A + 4), Do::Load(A)];
+    let cycles = |room: &str| {
+        let mut machine = machine(&[room], &[0..=1, 3..=4, 6..=7, 9..=10], false);
+        run(&mut machine, &[&script, &script, &script, &script]).expect("it runs");
+        assert_eq!(machine.reading().stacks.offloads, 4);
+        machine.now()
+    };
+    assert!(cycles("stacks.warps=1") > cycles("stacks.warps=4"));
+}
+
+#[test]
+fn a_warp_that_ends_with_its_block_comes_back_first() {
+    let near = counted(&[], &[0..=1], false, &[&[Do::Load(A), Do::Store(A)]]);
+    assert_eq!((near.offloads, near.dirty_lines), (1, 1));
+}
+
+#[test]
+fn two_blocks_in_a_row_are_two_trips() {
+    let near = counted(&[], &[0..=0, 1..=1], false, &[&[Do::Store(A), Do::Load(A), Do::Load(A)]]);
+    assert_eq!(near.offloads, 2);
+}
+
+#[test]
+fn a_line_that_is_on_its_way_to_l2_when_a_block_changed_it_is_fetched_again() {
+    // Many SMs fetch the line all the time while a block on its stack writes it.
+    let writer = [Do::Store(A), Do::LoadPastL1(A)];
+    let reader: Vec<Do> =
+        (0..40).flat_map(|k| [Do::LoadPastL1(A), Do::LoadPastL1(A + 0x400 + 128 * (k % 8))]).collect();
+    let mut warps: Vec<&[Do]> = vec![&writer];
+    warps.extend(std::iter::repeat_n(&reader[..], 12));
+    let near = counted(&["l2.sets=1", "l2.ways=2"], &[0..=0], false, &warps);
+    assert_eq!(near.offloads, 1);
+}
+
+/// Two kernels; in the second a step is left out, once.
+fn with_left_out(blocks: &[RangeInclusive<u32>], step: Option<Step>, kernels: [&[Do]; 2]) -> Result<(), MachineError> {
+    let mut machine = machine(&["l1.flush_at_launch=false"], blocks, false);
+    run(&mut machine, &[kernels[0]])?;
+    machine.checker.as_mut().expect("data are checked").leave_out = step;
+    run(&mut machine, &[kernels[1]])?;
+    machine.check_copy_out(Addr(A), Bytes(0x1000))
+}
+
+#[track_caller]
+fn check(blocks: &[RangeInclusive<u32>], step: Step, kernels: [&[Do]; 2], expected: &str) {
+    with_left_out(blocks, None, kernels).expect("nothing is left out");
+    let error = with_left_out(blocks, Some(step), kernels).expect_err("not found").to_string();
+    assert!(error.ends_with(expected), "{error}");
+}
+
+#[test]
+fn a_block_that_does_not_wait_for_stores_reads_old_data() {
+    let cause = "the stack did not drop its cache before the block began, or the block overtook a store";
+    check(&[1..=1], Step::Drain, [&[], &[Do::Store(A), Do::Load(A)]], cause);
+}
+
+#[test]
+fn a_stack_that_keeps_its_cache_reads_old_data() {
+    let cause = "the stack did not drop its cache before the block began, or the block overtook a store";
+    let first = [Do::LoadPastL1(A + 0x400), Do::Load(A)];
+    check(&[1..=1], Step::NearFlush, [&first, &[Do::Store(A), Do::Load(A)]], cause);
+}
+
+#[test]
+fn a_requester_that_keeps_what_a_block_wrote_reads_old_data() {
+    let cause = "what an offloaded block wrote was not dropped when it ended";
+    check(&[1..=1], Step::RequesterDrop, [&[], &[Do::Load(A), Do::Store(A), Do::Load(A)]], cause);
+}
+
+#[test]
+fn an_l2_that_keeps_what_a_block_wrote_answers_with_old_data() {
+    let cause = "what an offloaded block wrote was not dropped when it ended";
+    let script = [Do::LoadPastL1(A), Do::Store(A), Do::LoadPastL1(A)];
+    check(&[1..=1], Step::L2Drop, [&[], &script], cause);
+}
+
+/// Learns from one instance, then moves everything to stack 0 and offloads.
+#[derive(Default)]
+struct Learner {
+    seen: Vec<LineAddr>,
+    is_done: bool,
+}
+
+impl Offload for Learner {
+    fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate> {
+        Always { blocks: vec![0..=0, 2..=2], is_ideal: false }.candidates(instructions)
+    }
+
+    fn terms(&self) -> Terms {
+        Terms { pipeline_cycles: 10, window_cycles: 1000, is_ideal: false, is_coherent: true }
+    }
+
+    fn considers(&mut self, _: &Arrival<'_>) -> bool {
+        self.is_done
+    }
+
+    fn decide(&mut self, _: usize, first: StackId, _: &[StackUse]) -> Option<StackId> {
+        Some(first)
+    }
+
+    fn observes(&self) -> bool {
+        !self.is_done
+    }
+
+    fn observed(&mut self, _: WarpId, line: LineAddr) -> bool {
+        self.seen.push(line);
+        false
+    }
+
+    fn left(&mut self, _: WarpId) -> bool {
+        !self.is_done
+    }
+
+    fn is_at_host(&self) -> bool {
+        !self.is_done
+    }
+
+    fn moved(&mut self) -> u64 {
+        assert_eq!(self.seen, [Addr(A).line()]);
+        self.is_done = true;
+        500
+    }
+}
+
+#[test]
+fn learning_runs_out_of_the_hosts_memory_until_data_have_moved() {
+    let mut machine = machine(&["l2.copies_fill=false"], &[], false);
+    machine.set_offload(Box::<Learner>::default());
+    run(&mut machine, &[&[Do::LoadLine(A), Do::LoadPastL1(A + 0x200), Do::Load(A + 0x400)]]).expect("it runs");
+    let near = machine.reading().stacks;
+    // The first line comes from the host. Warps stop before the second, which is behind the candidate.
+    assert_eq!((near.host_reads, near.offloads, near.near_reads), (4, 1, 4));
+}

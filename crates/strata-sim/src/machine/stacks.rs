@@ -1,0 +1,169 @@
+//! Memory stacks: the links between the GPU and each of them, and those between stacks.
+//!
+//! What L2 asks of memory crosses the link of the line's stack as a packet (an address, data, an acknowledgement) before its
+//! channel sees it, and the answer crosses back. A direction of a link is a next-free time; an acknowledgement that nobody
+//! waits for goes with whatever comes next.
+
+use super::memory::DramTag;
+use super::{Event, Machine, NONE};
+use crate::cache::SectorMask;
+use crate::config::GpuConfig;
+use crate::link::{Direction, Link};
+use crate::seam::{Dir, StackId};
+use crate::slab::Slab;
+use crate::stack_map::StackMap;
+use crate::stats::StackStats;
+use crate::time::{Cycles, Picos};
+use strata_core::{Bytes, SECTOR_BYTES};
+
+/// The stacks of a machine.
+pub(super) struct Stacks {
+    pub(super) map: StackMap,
+    /// To the GPU: [`Direction::Out`] leads to the stack (TX), [`Direction::In`] to the GPU (RX).
+    pub(super) links: Vec<Link>,
+    /// Between two stacks: of `a < b` at `a * stacks + b`; [`Direction::Out`] leads from `a` to `b`.
+    cross: Vec<Link>,
+    /// What DRAM has been asked for and has to cross a link before it is there.
+    answers: Slab<Answer>,
+    address: u64,
+    acknowledgement: u64,
+}
+
+/// Data that cross to the GPU when DRAM has them.
+struct Answer {
+    tag: DramTag,
+    stack: StackId,
+    bytes: Bytes,
+}
+
+impl Stacks {
+    /// `None` if memory is not in stacks.
+    pub(super) fn of(config: &GpuConfig) -> Option<Box<Self>> {
+        let map = StackMap::of(config)?;
+        let count = map.stacks() as usize;
+        Some(Box::new(Self {
+            map,
+            links: vec![Link::new(&config.stacks.link); count],
+            cross: vec![Link::new(&config.stacks.cross_link); count * count],
+            answers: Slab::default(),
+            address: u64::from(config.stacks.address_bytes),
+            acknowledgement: u64::from(config.stacks.acknowledgement_bytes),
+        }))
+    }
+
+    /// The stack of a partition.
+    pub(super) fn stack_of(&self, partition: u16) -> StackId {
+        self.map.stack_of(u32::from(partition))
+    }
+
+    /// Answers that DRAM has not delivered.
+    pub(super) fn under_way(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// Bytes of a request: its address, and the data of a write.
+    fn request_bytes(&self, sectors: SectorMask, dir: Dir) -> Bytes {
+        Bytes(self.address + if dir == Dir::Write { data_bytes(sectors).0 } else { 0 })
+    }
+
+    /// Sends a request of L2 to a stack: when it is there, and what the end of the access is for then.
+    fn depart(
+        &mut self,
+        partition: u16,
+        sectors: SectorMask,
+        dir: Dir,
+        tag: DramTag,
+        leaves: Picos,
+    ) -> (Picos, DramTag) {
+        let stack = self.stack_of(partition);
+        let bytes = self.request_bytes(sectors, dir);
+        let link = &mut self.links[stack.0 as usize];
+        let arrival = link.send(Direction::Out, leaves, bytes);
+        let answer = if dir == Dir::Write { Bytes(self.acknowledgement) } else { data_bytes(sectors) };
+        if tag == NONE {
+            link.trail(Direction::In, answer);
+            return (arrival, NONE);
+        }
+        let answer = self.answers.add(Answer { tag, stack, bytes: answer });
+        (arrival, Event::new(Event::RX, answer).0)
+    }
+
+    /// Sends a request of a stack's SM to a vault of another: when it is there.
+    pub(super) fn ask_other(
+        &mut self,
+        from: StackId,
+        to: StackId,
+        sectors: SectorMask,
+        dir: Dir,
+        leaves: Picos,
+    ) -> Picos {
+        let bytes = self.request_bytes(sectors, dir);
+        let acknowledgement = Bytes(self.acknowledgement);
+        let arrival = self.between(from, to, |link, way| link.send(way, leaves, bytes));
+        if dir == Dir::Write {
+            self.between(to, from, |link, way| link.trail(way, acknowledgement));
+        }
+        arrival
+    }
+
+    /// Sends data from one stack to another: when they are there.
+    pub(super) fn answer_other(&mut self, from: StackId, to: StackId, sectors: SectorMask, ready: Picos) -> Picos {
+        self.between(from, to, |link, way| link.send(way, ready, data_bytes(sectors)))
+    }
+
+    /// Uses the link from one stack to another.
+    fn between<R>(&mut self, from: StackId, to: StackId, using: impl FnOnce(&mut Link, Direction) -> R) -> R {
+        let way = if from < to { Direction::Out } else { Direction::In };
+        let (low, high) = (from.min(to).0 as usize, from.max(to).0 as usize);
+        using(&mut self.cross[low * self.links.len() + high], way)
+    }
+}
+
+fn data_bytes(sectors: SectorMask) -> Bytes {
+    Bytes(u64::from(sectors.count()) * SECTOR_BYTES)
+}
+
+impl Machine {
+    /// What was counted of the stacks so far.
+    pub(super) fn stacks_counted(&self) -> StackStats {
+        let Some(stacks) = &self.stacks else { return self.stack_stats };
+        let sum = |links: &[Link], way| links.iter().map(|link| link.carried(way).0).sum::<u64>();
+        StackStats {
+            tx: sum(&stacks.links, Direction::Out),
+            rx: sum(&stacks.links, Direction::In),
+            cross: sum(&stacks.cross, Direction::Out) + sum(&stacks.cross, Direction::In),
+            ..self.stack_stats
+        }
+    }
+
+    /// Lets a request of L2 that is ready at L2 cycle `ready` go towards its channel: when it is there, and what its end is
+    /// for then.
+    #[inline]
+    pub(super) fn towards_channel(
+        &mut self,
+        partition: u16,
+        sectors: SectorMask,
+        dir: Dir,
+        tag: DramTag,
+        ready: u64,
+    ) -> (Picos, DramTag) {
+        let controller = Cycles(u64::from(self.config.dram.controller_cycles));
+        let clock = self.config.clock.l2;
+        match &mut self.stacks {
+            None => (clock.edge(Cycles(ready + controller.0)), tag),
+            Some(stacks) => {
+                let (arrival, tag) = stacks.depart(partition, sectors, dir, tag, clock.edge(Cycles(ready)));
+                (arrival + clock.span(controller), tag)
+            }
+        }
+    }
+
+    /// DRAM has what L2 asked a stack for: it crosses to the GPU.
+    pub(super) fn crosses_to_gpu(&mut self, answer: u32, t: Picos) {
+        let Some(stacks) = &mut self.stacks else { return };
+        let Answer { tag, stack, bytes } = stacks.answers[answer];
+        stacks.answers.remove(answer);
+        let arrival = stacks.links[stack.0 as usize].send(Direction::In, t, bytes);
+        self.queue.push(arrival, Event(tag));
+    }
+}

@@ -1,0 +1,239 @@
+//! TOM in a machine: the offload controller, the analyser and the mapping on the seams.
+//!
+//! While data are at the host, instances run on the GPU and the analyser watches them. When it has seen enough, the machine
+//! stops, the best mapping is applied to the ranges that candidates accessed, and from then on instances are offloaded.
+
+use crate::allocations::Allocations;
+use crate::analyser::{Instance, LOWEST_BIT, Seen};
+use crate::controller::{Stays, decide};
+use crate::settings::{Mapping, Policy, Settings};
+use crate::table::Table;
+use std::cell::{Ref, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use strata_core::stats::Unit;
+use strata_core::{Addr, Bytes, LineAddr, OpInfo, WarpId};
+use strata_sim::seam::{Arrival, Candidate, Offload, Place, Placed, SideCount, StackId, StackUse, Terms};
+use strata_sim::stack_map::StackMap;
+
+/// Core cycles from the end of learning until warps go on: an interrupt to the host and back (choice: 1 us at 1.4 GHz). The
+/// copy itself is the one that the program makes before its first kernel, with TOM or without.
+const INTERRUPT_CYCLES: u64 = 1_400;
+
+/// Local lines of mapped ranges are counted from here, so that they meet none of those that the baseline map places.
+const MAPPED_LINES: u64 = 1 << 32;
+
+/// What is known of the program before it runs.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Foreknowledge {
+    /// Instances of candidates that it will execute.
+    pub instances: u64,
+    /// The mapping that suits all of them best: its number.
+    pub best: Option<usize>,
+    /// Where the ranges begin that candidates access.
+    pub accessed: Vec<LineAddr>,
+}
+
+/// What became of instances.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Counts {
+    instances: u64,
+    learned_from: u64,
+    condition: u64,
+    tx_busy: u64,
+    rx_busy: u64,
+    full: u64,
+    alu_busy: u64,
+}
+
+/// The mechanism, shared by the seams and by whoever tells it of the program.
+#[derive(Clone)]
+pub struct Tom(Rc<RefCell<State>>);
+
+struct State {
+    settings: Settings,
+    map: StackMap,
+    /// Warps that fit on the SM of a stack.
+    warps: u32,
+    /// By module and kernel.
+    tables: BTreeMap<(u32, String), Rc<Table>>,
+    current: Rc<Table>,
+    allocations: Allocations,
+    accessed: Vec<LineAddr>,
+    /// Instances to learn from before data move; none once they have.
+    learning: Option<u64>,
+    running: BTreeMap<WarpId, Instance>,
+    seen: Seen,
+    /// The mapping of marked ranges.
+    mapping: Option<usize>,
+    counts: Counts,
+}
+
+impl Tom {
+    /// For a machine whose stacks are `map`, each with an SM for so many warps.
+    pub fn new(settings: Settings, map: StackMap, warps: u32, known: Foreknowledge) -> Self {
+        let counted = (settings.learning_share * known.instances as f64).ceil() as u64;
+        let learning = (settings.mapping == Mapping::Learned)
+            .then(|| settings.learning_instances.unwrap_or(counted))
+            .filter(|&n| n > 0);
+        let mapping = known.best.filter(|_| settings.mapping == Mapping::Oracle);
+        Self(Rc::new(RefCell::new(State {
+            settings,
+            map,
+            warps,
+            tables: BTreeMap::new(),
+            current: Rc::default(),
+            allocations: Allocations::default(),
+            accessed: known.accessed,
+            learning,
+            running: BTreeMap::new(),
+            seen: Seen::default(),
+            mapping,
+            counts: Counts::default(),
+        })))
+    }
+
+    /// A module was loaded: these are the tables of its kernels.
+    pub fn loaded(&self, module: u32, tables: Vec<(String, Table)>) {
+        let state = &mut *self.0.borrow_mut();
+        state.tables.extend(tables.into_iter().map(|(kernel, table)| ((module, kernel), Rc::new(table))));
+    }
+
+    /// The next kernel is this one.
+    pub fn launches(&self, module: u32, kernel: &str) {
+        let state = &mut *self.0.borrow_mut();
+        state.current = state.tables.get(&(module, kernel.to_owned())).cloned().unwrap_or_default();
+    }
+
+    /// The program gets memory.
+    pub fn allocated(&self, start: Addr, size: Bytes) {
+        let state = &mut *self.0.borrow_mut();
+        let is_candidates = state.mapping.is_some() && state.accessed.contains(&start.line());
+        state.allocations.allocated(start, size, is_candidates);
+    }
+
+    /// The program gives memory back.
+    pub fn freed(&self, start: Addr) {
+        self.0.borrow_mut().allocations.freed(start);
+    }
+
+    /// The lowest address bit of the mapping that was chosen, if one was.
+    pub fn mapped_by(&self) -> Option<u32> {
+        self.0.borrow().mapping.map(|m| LOWEST_BIT + m as u32)
+    }
+
+    /// What the analyser has seen.
+    pub fn seen(&self) -> Ref<'_, Seen> {
+        Ref::map(self.0.borrow(), |state| &state.seen)
+    }
+}
+
+impl State {
+    /// An instance has been watched to its end, or for long enough. True if that was the last one needed.
+    fn has_seen(&mut self, warp: WarpId) -> bool {
+        let Some(instance) = self.running.remove(&warp) else { return false };
+        self.seen.add(&instance);
+        self.counts.learned_from += 1;
+        self.learning.is_some_and(|needed| self.counts.learned_from >= needed)
+    }
+}
+
+impl Place for Tom {
+    fn place(&self, line: LineAddr) -> Placed {
+        let state = self.0.borrow();
+        match state.mapping {
+            Some(mapping) if state.allocations.is_marked(line) => {
+                let Placed { partition, local } = state.map.placed_by_bits(line, mapping as u32);
+                Placed { partition, local: local | MAPPED_LINES }
+            }
+            _ => state.map.place(line),
+        }
+    }
+}
+
+impl Offload for Tom {
+    fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate> {
+        let state = &mut *self.0.borrow_mut();
+        Rc::make_mut(&mut state.current).count_instructions(instructions);
+        state.running.clear();
+        state.current.rows.iter().map(|row| row.block.clone()).collect()
+    }
+
+    fn terms(&self) -> Terms {
+        let settings = &self.0.borrow().settings;
+        Terms {
+            pipeline_cycles: settings.pipeline_cycles,
+            window_cycles: settings.busy_window,
+            is_ideal: settings.policy == Policy::Ideal,
+            is_coherent: settings.coherence,
+        }
+    }
+
+    fn considers(&mut self, arrival: &Arrival<'_>) -> bool {
+        let state = &mut *self.0.borrow_mut();
+        state.counts.instances += 1;
+        if state.learning.is_some() {
+            state.running.insert(arrival.warp, Instance::default());
+            return false;
+        }
+        let holds = state.current.rows[arrival.candidate].condition_holds(arrival.lanes, arrival.values);
+        state.counts.condition += u64::from(!holds);
+        holds && state.settings.policy != Policy::None
+    }
+
+    fn decide(&mut self, candidate: usize, first: StackId, uses: &[StackUse]) -> Option<StackId> {
+        let State { settings, warps, current, counts, .. } = &mut *self.0.borrow_mut();
+        match decide(settings, *warps, &current.rows[candidate], first, uses) {
+            Ok(stack) => return Some(stack),
+            Err(Stays::Off) => {}
+            Err(Stays::TxBusy) => counts.tx_busy += 1,
+            Err(Stays::RxBusy) => counts.rx_busy += 1,
+            Err(Stays::Full) => counts.full += 1,
+            Err(Stays::AluBusy) => counts.alu_busy += 1,
+        }
+        None
+    }
+
+    fn observes(&self) -> bool {
+        self.0.borrow().learning.is_some()
+    }
+
+    fn observed(&mut self, warp: WarpId, line: LineAddr) -> bool {
+        let state = &mut *self.0.borrow_mut();
+        let Some(instance) = state.running.get_mut(&warp) else { return false };
+        instance.access(&state.map, line);
+        state.allocations.mark(line);
+        let enough = state.settings.learning_accesses.is_some_and(|enough| instance.accesses() >= enough);
+        enough && state.has_seen(warp)
+    }
+
+    fn left(&mut self, warp: WarpId) -> bool {
+        self.0.borrow_mut().has_seen(warp)
+    }
+
+    fn is_at_host(&self) -> bool {
+        self.0.borrow().learning.is_some()
+    }
+
+    fn moved(&mut self) -> u64 {
+        let state = &mut *self.0.borrow_mut();
+        state.learning = None;
+        state.running.clear();
+        state.mapping = state.seen.best(usize::MAX);
+        INTERRUPT_CYCLES
+    }
+
+    fn counts(&self) -> Vec<SideCount> {
+        let c = self.0.borrow().counts;
+        let count = |name, what, value| SideCount { name, unit: Unit::Events, what, value };
+        vec![
+            count("tom.instances", "warps that came to candidates", c.instances),
+            count("tom.learned_from", "of those, the ones that the mapping was learned from", c.learned_from),
+            count("tom.stay.condition", "of those, the ones whose condition did not hold", c.condition),
+            count("tom.stay.tx_busy", "of those, the ones that would have burdened a busy link to a stack", c.tx_busy),
+            count("tom.stay.rx_busy", "of those, the ones that would have burdened a busy link to the GPU", c.rx_busy),
+            count("tom.stay.full", "of those, the ones whose stack had enough pending", c.full),
+            count("tom.stay.alu_busy", "of those, arithmetic that would have gone to a busy SM", c.alu_busy),
+        ]
+    }
+}

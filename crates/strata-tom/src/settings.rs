@@ -1,0 +1,223 @@
+//! The settings of TOM.
+
+use strata_core::Bytes;
+use strata_core::settings::{Allowed, Setting, Settings as Values};
+
+macro_rules! setting {
+    ($key:literal, $default:literal, $allowed:expr, $meaning:literal, $source:literal) => {
+        Setting { key: $key, default: $default, allowed: $allowed, meaning: $meaning, source: $source }
+    };
+}
+
+/// All of them.
+pub const SETTINGS: &[Setting] = &[
+    setting!(
+        "policy",
+        "controlled",
+        Allowed::Choice(&["none", "uncontrolled", "controlled", "alu-aware", "ideal"]),
+        "which candidates are offloaded: none, all, those that busy channels and full stacks allow, the same but for arithmetic on busy SMs, or all that stacks have room for, at no cost and with all data near",
+        "TOM, section 3.3; alu-aware: what section 6.4 leaves to others"
+    ),
+    setting!(
+        "mapping",
+        "learned",
+        Allowed::Choice(&["baseline", "learned", "oracle"]),
+        "where data of candidates live: as all data, by the address bits that the first instances suggest, or by those that suit all instances best",
+        "TOM, section 3.2.3; oracle: section 6.1"
+    ),
+    setting!(
+        "learning_share",
+        "0.001",
+        Allowed::Real(0.0, 1.0),
+        "share of all instances of candidates that the mapping is learned from; they run out of the host's memory",
+        "TOM, section 3.2.2: 0.1 %"
+    ),
+    setting!(
+        "learning_instances",
+        "0",
+        Allowed::Whole(0, 1_000_000_000),
+        "instances that the mapping is learned from; 0: the share says how many, counted by executing the program once before",
+        "choice"
+    ),
+    setting!(
+        "learning_accesses",
+        "16",
+        Allowed::Whole(0, 1_000_000_000),
+        "lines that an instance has accessed when it has been watched long enough; 0: it is watched to its end",
+        "choice: strides show after a few, and a loop that lasts for half of the program would be learned from all that time"
+    ),
+    setting!(
+        "busy_threshold",
+        "0.9",
+        Allowed::Real(0.0, 10.0),
+        "use from which on a channel is busy",
+        "choice: TOM, section 4.1 has a pre-defined threshold and does not tell it"
+    ),
+    setting!(
+        "busy_window",
+        "1000",
+        Allowed::Whole(1, 1_000_000_000),
+        "core cycles over which use is measured, at least",
+        "choice"
+    ),
+    setting!(
+        "pending_limit",
+        "0",
+        Allowed::Whole(0, 1_000_000),
+        "blocks that may be pending at a stack; 0: as many as its SM has places for warps",
+        "TOM, section 3.3"
+    ),
+    setting!(
+        "pipeline_cycles",
+        "10",
+        Allowed::Whole(0, 1_000_000),
+        "core cycles of the pipeline for an offload",
+        "TOM, section 4.2: 10 cycles"
+    ),
+    setting!(
+        "coherence",
+        "kept",
+        Allowed::Choice(&["kept", "left-out"]),
+        "what keeps caches of GPU and stacks coherent; left out, it costs nothing and data are not right: the difference is its cost",
+        "TOM, section 4.4.2"
+    ),
+    setting!(
+        "alu_share",
+        "0.5",
+        Allowed::Real(0.0, 1.0),
+        "alu-aware: share of arithmetic in a block above which it is not sent to an SM that is busy",
+        "TOM, section 6.4: more than half of the instructions of RD"
+    ),
+    setting!(
+        "alu_busy",
+        "0.9",
+        Allowed::Real(0.0, 10.0),
+        "alu-aware: use of its issue slots from which on the SM of a stack is busy",
+        "choice: as the channels"
+    ),
+    setting!(
+        "page",
+        "64 KiB",
+        Allowed::Size(512, 1 << 30),
+        "granularity at which memory is given out: the distance of arrays is a multiple of it",
+        "TOM, section 3.2.1: allocated at a page granularity, a power of two; 64 KiB is a choice"
+    ),
+    setting!(
+        "load_miss_rate",
+        "0.5",
+        Allowed::Real(0.0, 1.0),
+        "share of loads that miss, as the search for candidates assumes",
+        "TOM, section 3.1.1: 50 %"
+    ),
+    setting!(
+        "table_entries",
+        "40",
+        Allowed::Whole(1, 100_000),
+        "candidates of a kernel that are kept",
+        "TOM, section 6.6: 40"
+    ),
+];
+
+/// Which candidates are offloaded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// None.
+    None,
+    /// All whose condition holds.
+    Uncontrolled,
+    /// Those that busy channels and full stacks allow.
+    Controlled,
+    /// The same; arithmetic is kept from busy SMs, too.
+    AluAware,
+    /// All that stacks have room for, at no cost.
+    Ideal,
+}
+
+/// Where data of candidates live.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mapping {
+    /// As all data.
+    Baseline,
+    /// As the first instances suggest.
+    Learned,
+    /// As suits all instances best.
+    Oracle,
+}
+
+/// The settings of one run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Settings {
+    /// Which candidates are offloaded.
+    pub policy: Policy,
+    /// Where data of candidates live.
+    pub mapping: Mapping,
+    /// Share of instances that is learned from.
+    pub learning_share: f64,
+    /// Instances that are learned from, if given.
+    pub learning_instances: Option<u64>,
+    /// Lines after which an instance has been watched long enough.
+    pub learning_accesses: Option<u64>,
+    /// Use from which on a channel is busy.
+    pub busy_threshold: f64,
+    /// Core cycles over which use is measured.
+    pub busy_window: u64,
+    /// Blocks that may be pending at a stack, if not as many as warps fit there.
+    pub pending_limit: Option<u32>,
+    /// Core cycles of the pipeline for an offload.
+    pub pipeline_cycles: u32,
+    /// Caches are kept coherent.
+    pub coherence: bool,
+    /// See the table.
+    pub alu_share: f64,
+    /// See the table.
+    pub alu_busy: f64,
+    /// Granularity of allocations.
+    pub page: Bytes,
+    /// For the search.
+    pub load_miss_rate: f64,
+    /// For the search.
+    pub table_entries: usize,
+}
+
+impl Settings {
+    /// From checked values.
+    pub fn of(values: &Values) -> Self {
+        let given = |key| Some(values.whole(key)).filter(|&n| n > 0);
+        Self {
+            policy: match values.text("policy") {
+                "none" => Policy::None,
+                "uncontrolled" => Policy::Uncontrolled,
+                "alu-aware" => Policy::AluAware,
+                "ideal" => Policy::Ideal,
+                _ => Policy::Controlled,
+            },
+            mapping: match values.text("mapping") {
+                "baseline" => Mapping::Baseline,
+                "oracle" => Mapping::Oracle,
+                _ => Mapping::Learned,
+            },
+            learning_share: values.real("learning_share"),
+            learning_instances: given("learning_instances"),
+            learning_accesses: given("learning_accesses"),
+            busy_threshold: values.real("busy_threshold"),
+            busy_window: values.whole("busy_window"),
+            pending_limit: given("pending_limit").map(|n| n as u32),
+            pipeline_cycles: values.whole("pipeline_cycles") as u32,
+            coherence: values.text("coherence") == "kept",
+            alu_share: values.real("alu_share"),
+            alu_busy: values.real("alu_busy"),
+            page: values.size("page"),
+            load_miss_rate: values.real("load_miss_rate"),
+            table_entries: values.whole("table_entries") as usize,
+        }
+    }
+
+    /// True if the program has to be surveyed before it runs.
+    pub fn needs_survey(&self) -> bool {
+        match self.mapping {
+            Mapping::Baseline => false,
+            Mapping::Learned => self.learning_instances.is_none(),
+            Mapping::Oracle => true,
+        }
+    }
+}
