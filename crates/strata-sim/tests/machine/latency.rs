@@ -32,12 +32,20 @@ pub(crate) fn answered(config: &GpuConfig, at: u64, to: To) -> u64 {
     let mut found = clock.l2.next(arrived).0 + u64::from(config.l2.latency + atomic);
     if to == To::Dram {
         let (timing, dram) = (&config.dram.timing, &config.dram);
-        let at_channel = clock.l2.edge(Cycles(found + u64::from(dram.controller_cycles)));
+        // To a memory stack and back over its link, if there is one: an address, and data.
+        let (stacks, link) = (config.stacks.count, &config.stacks.link);
+        let crossing = |bytes: u32| {
+            let nanoseconds = f64::from(bytes) / link.gb_per_s + link.latency_ns;
+            Picos(if stacks == 0 { 0 } else { (nanoseconds * 1e3).round() as u64 })
+        };
+        let leaves = clock.l2.edge(Cycles(found));
+        let at_controller = leaves + crossing(config.stacks.address_bytes);
+        let at_channel = at_controller + clock.l2.span(Cycles(u64::from(dram.controller_cycles)));
         let access = dram.burst.div_ceil(dram.data_rate);
         let between = timing.ccdl.max(timing.ccd).max(access);
         let memory = timing.rcd + timing.cl + (sectors - 1) * between + access;
         let data = clock.dram.edge(Cycles(clock.dram.next(at_channel).0 + u64::from(memory)));
-        found = clock.l2.next(data).0;
+        found = clock.l2.next(data + crossing(sectors * 32)).0;
     }
     // Back: the bytes pass the slice's port, cross, and pass the SM's as they come.
     let ready: Picos = clock.l2.edge(Cycles(found));
