@@ -64,7 +64,7 @@ impl Instance {
 
     /// The maps with which it touched one stack; `None` if it touched nothing.
     pub fn one_stack(&self) -> Option<OneStack> {
-        let bit = |m: usize| u16::from(self.touched[m].count_ones() == 1) << m;
+        let bit = |m: usize| u16::from(self.touched[m].is_power_of_two()) << m;
         (self.accesses > 0).then(|| OneStack((0..MAPS).map(bit).sum()))
     }
 }
@@ -120,7 +120,9 @@ mod tests {
 
     fn instance(addresses: &[u64]) -> Instance {
         let (map, mut instance) = (map(), Instance::default());
-        addresses.iter().for_each(|a| instance.access(&map, LineAddr(a / LINE_BYTES)));
+        for a in addresses {
+            instance.access(&map, LineAddr(a / LINE_BYTES));
+        }
         instance
     }
 

@@ -74,7 +74,9 @@ impl Survey {
                     opened.drain(..).for_each(|w| waiting[w.0 as usize] = false);
                 }
             }
-            inside.iter_mut().for_each(|visit| look.leaves(visit));
+            for visit in &mut inside {
+                look.leaves(visit);
+            }
         }
         Ok(())
     }

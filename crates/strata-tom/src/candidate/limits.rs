@@ -140,8 +140,19 @@ enum Origin {
 fn origin(special: Special) -> Origin {
     use Special as S;
     match special {
-        S::NtidX | S::NtidY | S::NtidZ | S::NctaidX | S::NctaidY | S::NctaidZ | S::Gridid | S::Laneid => Origin::Launch,
-        S::LanemaskEq | S::LanemaskLe | S::LanemaskLt | S::LanemaskGe | S::LanemaskGt => Origin::Launch,
+        S::NtidX
+        | S::NtidY
+        | S::NtidZ
+        | S::NctaidX
+        | S::NctaidY
+        | S::NctaidZ
+        | S::Gridid
+        | S::Laneid
+        | S::LanemaskEq
+        | S::LanemaskLe
+        | S::LanemaskLt
+        | S::LanemaskGe
+        | S::LanemaskGt => Origin::Launch,
         S::TidX | S::TidY | S::TidZ | S::CtaidX | S::CtaidY | S::CtaidZ => Origin::Thread,
         _ => Origin::Place,
     }

@@ -63,7 +63,7 @@ fn scene(rng: &mut Rng, count: usize) -> Vec<Sphere> {
         let radius = rng.between(0.3, 1.5);
         let (x, z) = (rng.between(-7.0, 7.0), rng.between(-3.0, 14.0));
         let colour = [(); 3].map(|()| rng.between(0.2, 1.0));
-        [x, radius, z, radius, colour[0], colour[1], colour[2], if k % 2 == 0 { 0.6 } else { 0.0 }]
+        [x, radius, z, radius, colour[0], colour[1], colour[2], if k.is_multiple_of(2) { 0.6 } else { 0.0 }]
     };
     (0..count).map(sphere).collect()
 }
