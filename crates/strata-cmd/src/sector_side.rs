@@ -8,7 +8,7 @@
 use crate::block::{KIND_BITS, Kind, MAP_BITS};
 use crate::dedup::{Dedup, Outcome, Written};
 use crate::requests::{ReadCounts, Requests, WrittenSectors};
-use crate::settings::Settings;
+use crate::settings::{OneWordReads, Settings};
 use crate::side::{MD5_FJ, cache_fj, l2_cycles, table};
 use crate::study::Study;
 use arrayvec::ArrayVec;
@@ -29,7 +29,7 @@ const ONE: SectorMask = SectorMask(1);
 pub struct SectorSide {
     memory: Dedup,
     merges_partial: bool,
-    words_from_map: bool,
+    one_word_reads: OneWordReads,
     /// L2 cycles of a fingerprint, and until the next.
     hash: u32,
     interval: u32,
@@ -105,7 +105,7 @@ impl SectorSide {
         Self {
             memory: Dedup::new(settings.rules),
             merges_partial: settings.merges_partial,
-            words_from_map: settings.words_from_map,
+            one_word_reads: settings.one_word_reads,
             hash: l2_cycles(gpu, settings.hash_cycles),
             interval: l2_cycles(gpu, settings.hash_interval),
             hash_fj: MD5_FJ + cache_fj(settings.hash_store),
@@ -196,7 +196,7 @@ impl MemorySide for SectorSide {
         for (_, block) in blocks(request.line, request.sectors) {
             let found = self.memory.read(block, ONE);
             match (found.block.kind, found.place) {
-                (Kind::Intra, _) if self.words_from_map => from_map += 1,
+                (Kind::Intra, _) if self.one_word_reads == OneWordReads::Map => from_map += 1,
                 (Kind::Inter, Some(place)) => elsewhere.add(place),
                 (kind, _) => {
                     at_home.add(block);

@@ -254,6 +254,15 @@ pub struct FifoSettings {
     pub cycles: u32,
 }
 
+/// What a read of a block of one repeated word costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OneWordReads {
+    /// An access to its home.
+    Dram,
+    /// A look into the address map, which has the word.
+    Map,
+}
+
 /// What a deduplicating memory side needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
@@ -273,8 +282,8 @@ pub struct Settings {
     pub merges_partial: bool,
     /// Count duplicates of everything.
     pub study: bool,
-    /// Reads of one-word blocks are answered by the address map.
-    pub words_from_map: bool,
+    /// What answers reads of one-word blocks.
+    pub one_word_reads: OneWordReads,
     /// Core cycles of a probe of L2; none without cache-assisted reads.
     pub probe_cycles: Option<u32>,
     /// The FIFO, if there is one.
@@ -311,7 +320,11 @@ impl Settings {
             sectors: scheme == Scheme::Dedup && values.text("granularity") == "sector",
             merges_partial: values.text("partial_sectors") == "merge",
             study: values.text("study") == "on",
-            words_from_map: scheme != Scheme::Dedup || values.text("one_word_reads") == "map",
+            one_word_reads: if scheme == Scheme::Dedup && values.text("one_word_reads") == "dram" {
+                OneWordReads::Dram
+            } else {
+                OneWordReads::Map
+            },
             probe_cycles: matches!(scheme, Scheme::DedupCar | Scheme::Cmd).then(|| values.whole("probe_cycles") as u32),
             fifo: (scheme == Scheme::Cmd).then(|| FifoSettings {
                 depth: values.whole("fifo_depth") as usize,

@@ -10,7 +10,7 @@
 use crate::block::{Block, KIND_BITS, Kind, MAP_BITS, MASK_BITS};
 use crate::dedup::{At, Dedup, Outcome};
 use crate::requests::{ReadCounts, Requests, WrittenSectors};
-use crate::settings::{Caches, Settings};
+use crate::settings::{Caches, OneWordReads, Settings};
 use crate::study::Study;
 use strata_core::{Bytes, LINE_BYTES};
 use strata_sim::cache::SectorMask;
@@ -297,7 +297,7 @@ impl MemorySide for DedupSide {
         }
         let mask = plan.add(Move::Table { table: parts.masks, entry: line, dir: Dir::Read }, typed, true);
         let mut fill = SectorMask::NONE;
-        if masked > 0 && found.place.is_none() && !self.settings.words_from_map {
+        if masked > 0 && found.place.is_none() && self.settings.one_word_reads == OneWordReads::Dram {
             // The word is in the map; what it costs is a read of its home.
             self.requests.data_read.after += masked;
             Access::read(request, home(found.masked), TrafficId::DATA, request.data).through(below, mask, plan);

@@ -5,6 +5,9 @@ use std::io::{BufWriter, Result, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Files begun so far.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
 /// A file that appears under its name when it is committed; dropped before that, it leaves nothing behind.
 pub(crate) struct AtomicFile {
     writer: Option<BufWriter<File>>,
@@ -19,7 +22,6 @@ impl AtomicFile {
             fs::create_dir_all(parent)?;
         }
         // Two runs with the same request keep out of each other's way, in two processes or in one.
-        static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let mut name = target.file_name().unwrap_or_default().to_os_string();
         name.push(format!(".{}-{number}.partial", std::process::id()));

@@ -44,6 +44,13 @@ impl Offsets {
         }
     }
 
+    /// Another launch begins: its arrays and strides may be others.
+    pub fn launch_begins(&mut self) {
+        for site in self.sites.values_mut() {
+            site.offset = None;
+        }
+    }
+
     /// The instance has ended.
     pub fn instance_ends(&mut self) {
         self.base = None;

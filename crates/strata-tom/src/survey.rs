@@ -45,6 +45,9 @@ impl Survey {
             self.offsets.extend(new);
             at
         });
+        for (_, _, offsets) in &mut self.offsets[first_offset..first_offset + table.rows.len()] {
+            offsets.launch_begins();
+        }
         let infos = source.instructions().to_vec();
         let point = |pc| WatchPoint { pc, registers: Vec::new() };
         let points = table.rows.iter().flat_map(|row| [row.block.entry, row.block.end + 1]).map(point);

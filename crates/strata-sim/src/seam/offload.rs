@@ -79,7 +79,8 @@ pub trait Offload {
     /// What offloading costs.
     fn terms(&self) -> Terms;
 
-    /// A warp comes to a candidate: false if it shall stay whatever its data are. Every instance is told, once.
+    /// A warp comes to a candidate: false if it shall stay whatever its data are. Every instance is told, once; one that came
+    /// while the mechanism observed, and goes round in a loop, once more when it does not.
     fn considers(&mut self, arrival: &Arrival<'_>) -> bool;
 
     /// The first access of an instance that was considered is to a line on the stack `first`: where it shall run, if not

@@ -4,7 +4,7 @@ use super::suite::{
     ALU_AWARE, ALU_AWARE_4X, BASELINE, BUSY, CROSS, CTRL_BMAP, CTRL_ORACLE, CTRL_TMAP, HOST, IDEAL, INCOHERENT,
     INTERNAL_1X, LEARNED, NOCTRL_BMAP, NOCTRL_TMAP, STACKS, Scheme, WARPS_2X, WARPS_4X,
 };
-use super::timing::{LEARNING, Point, Timing};
+use super::timing::{LEARNING, Part, Point, Timing};
 use crate::report::Figure;
 use crate::reproduce::Subject;
 use crate::reproduce::by_program::{self, Frame, Mean, by_program};
@@ -48,12 +48,8 @@ fn speeds<'a>(schemes: &[Scheme]) -> Vec<Column<'a>> {
 }
 
 /// Parts of a run over a sum of the baseline's, scheme by scheme.
-fn parts<'a>(
-    schemes: &[Scheme],
-    parts: &'a [(&'static str, fn(&Point) -> f64)],
-    of: fn(&Point) -> f64,
-) -> Vec<Column<'a>> {
-    let column = |scheme: Scheme, name: &str, part: fn(&Point) -> f64| {
+fn parts<'a>(schemes: &[Scheme], parts: &'a [(&'static str, Part)], of: Part) -> Vec<Column<'a>> {
+    let column = |scheme: Scheme, name: &str, part: Part| {
         Column::new(format!("{}: {name}", scheme.name), 3, move |t: &Timing| {
             let base = of(&t.point(BASELINE)?);
             (base > 0.0).then(|| Some(part(&t.point(scheme)?) / base))?
@@ -126,7 +122,7 @@ pub(super) fn figure_8(timings: &[Timing]) -> Figure {
 
 pub(super) fn figure_9(timings: &[Timing]) -> Figure {
     let note = "Bytes on links, over all of the baseline's.";
-    let channels: &[(&'static str, fn(&Point) -> f64)] =
+    let channels: &[(&'static str, Part)] =
         &[("GPU to memory", |p| p.tx), ("memory to GPU", |p| p.rx), ("memory to memory", |p| p.cross)];
     let all = [&[BASELINE][..], &FOUR].concat();
     by_program(timings, ratios("figure-9", "Traffic", note), &parts(&all, channels, Point::traffic))
@@ -134,7 +130,7 @@ pub(super) fn figure_9(timings: &[Timing]) -> Figure {
 
 pub(super) fn figure_10(timings: &[Timing]) -> Figure {
     let note = "Energy by part, over all of the baseline's.";
-    let sources: &[(&'static str, fn(&Point) -> f64)] = &[
+    let sources: &[(&'static str, Part)] = &[
         ("SMs", |p| p.energy_sm),
         ("links", |p| p.energy_links),
         ("memory and the rest", |p| p.energy - p.energy_sm - p.energy_links),

@@ -87,7 +87,7 @@ mod tests {
         let programs = [tiny("KM"), tiny("RD")];
         let directory = tempfile::tempdir().expect("a folder");
         let (page, rows) = study(&programs, Effort::Quick, true, directory.path(), &mut |_| ()).expect("it runs");
-        let ids: Vec<_> = page.figures.iter().map(|figure| figure.id.as_str()).collect();
+        let ids: Vec<_> = page.figures.iter().map(|figure| &figure.id).collect();
         for number in [2, 3, 5, 6, 8, 9, 10, 11, 12, 13] {
             let id = format!("figure-{number}");
             let figure = page.figures.iter().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{ids:?}"));

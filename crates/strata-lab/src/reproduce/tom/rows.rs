@@ -5,7 +5,7 @@ use super::suite::{
     BASELINE, CROSS, CTRL_BMAP, CTRL_ORACLE, CTRL_TMAP, IDEAL, INCOHERENT, INTERNAL_1X, NOCTRL_BMAP, NOCTRL_TMAP,
     Scheme, WARPS_4X,
 };
-use super::timing::{Point, Timing};
+use super::timing::{Part, Point, Timing};
 use crate::reproduce::{Paper, PaperNumbers, Row, mean};
 use strata_tom::storage::Storage;
 
@@ -135,8 +135,7 @@ impl Table<'_> {
         }
         let most = self.most(|t| saved(t, CTRL_TMAP, |p| p.energy));
         self.add("Figure 10", ALL, "most energy saved, ctrl, tmap", "energy_reduction.max", most);
-        let parts: [(&str, &str, fn(&Point) -> f64); 2] =
-            [("SMs", "sm", |p| p.energy_sm), ("links", "links", |p| p.energy_links)];
+        let parts: [(&str, &str, Part); 2] = [("SMs", "sm", |p| p.energy_sm), ("links", "links", |p| p.energy_links)];
         for (name, path, part) in parts {
             for (number, scheme) in [BASELINE, CTRL_TMAP].into_iter().enumerate() {
                 let ours = self.all(|t| Some(part(&t.point(scheme)?) / t.point(BASELINE)?.energy));
@@ -191,6 +190,6 @@ fn gain(t: &Timing, scheme: Scheme) -> Option<f64> {
 }
 
 /// How much less of something than the baseline.
-fn saved(t: &Timing, scheme: Scheme, part: fn(&Point) -> f64) -> Option<f64> {
+fn saved(t: &Timing, scheme: Scheme, part: Part) -> Option<f64> {
     Some(1.0 - t.relative(scheme, BASELINE, part)?)
 }

@@ -38,7 +38,7 @@ pub(super) const PROGRAMS: [Program; 10] = [
     program("RAY", "ray", ["paper-tom", "small", "medium"]),
     program("FWT", "fwt", ["small", "small", "medium"]),
     program("SP", "scalarprod", ["small", "small", "medium"]),
-    program("RD", "reduction", ["paper-tom", "paper-tom", "small"]),
+    program("RD", "reduction", ["small", "small", "medium"]),
 ];
 
 /// A machine: the baseline, or the near-data system with settings.

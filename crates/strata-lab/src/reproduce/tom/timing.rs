@@ -19,6 +19,9 @@ use strata_workloads::Workload;
 /// Shares of instances that mappings are learned from in Figure 6.
 pub(super) const LEARNING: [f64; 3] = [0.001, 0.005, 0.01];
 
+/// A number of a run.
+pub(super) type Part = fn(&Point) -> f64;
+
 /// What is kept of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Point {
@@ -97,7 +100,7 @@ impl Timing {
     }
 
     /// A number of a run over that of another.
-    pub(super) fn relative(&self, scheme: Scheme, to: Scheme, part: fn(&Point) -> f64) -> Option<f64> {
+    pub(super) fn relative(&self, scheme: Scheme, to: Scheme, part: Part) -> Option<f64> {
         let of = part(&self.point(to)?);
         (of > 0.0).then(|| Some(part(&self.point(scheme)?) / of))?
     }

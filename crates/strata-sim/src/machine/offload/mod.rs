@@ -59,6 +59,8 @@ enum Stage {
 struct Visit {
     stage: Stage,
     candidate: usize,
+    /// It came while the mechanism learned.
+    while_learning: bool,
     trip: Trip,
 }
 
@@ -209,6 +211,10 @@ impl Machine {
                 visit.stage = Stage::Finishing;
                 visit.trip.next = enters.then(|| (entered, lanes, values.to_vec()));
                 return true;
+            }
+            // A loop that a warp came to while data were elsewhere: at its head it comes to the candidate again.
+            Stage::Here if entered == visit.candidate && visit.while_learning && !offload.mechanism.observes() => {
+                offload.enter(index, entered, lanes, values);
             }
             Stage::Looking | Stage::Here if inside => {}
             stage => {
@@ -514,6 +520,7 @@ impl Offloader {
         let goes = self.mechanism.considers(&Arrival { candidate, warp: WarpId(index), lanes, values });
         let visit = &mut self.visits[index as usize];
         visit.candidate = candidate;
+        visit.while_learning = self.mechanism.observes();
         visit.stage = if goes && !self.stacks.is_empty() { Stage::Looking } else { Stage::Here };
     }
 }
