@@ -100,10 +100,17 @@ pub(super) const BUSY: [Scheme; 3] = [
 /// The same SMs, vaults and bandwidth in another number of stacks: the baseline, and TOM.
 pub(super) const STACKS: [(Scheme, Scheme); 3] = [
     (
-        plain("2 stacks, baseline", &["stacks.count=2", "stacks.link.bandwidth=160 GB/s"]),
+        // 66 SMs cannot share ports by fours.
+        plain("2 stacks, baseline", &["stacks.count=2", "stacks.link.bandwidth=160 GB/s", "sm.per_port=2"]),
         near(
             "2 stacks",
-            &["stacks.count=2", "stacks.link.bandwidth=160 GB/s", "stacks.cross_link.bandwidth=80 GB/s", "sm.count=66"],
+            &[
+                "stacks.count=2",
+                "stacks.link.bandwidth=160 GB/s",
+                "stacks.cross_link.bandwidth=80 GB/s",
+                "sm.count=66",
+                "sm.per_port=2",
+            ],
         ),
     ),
     (
