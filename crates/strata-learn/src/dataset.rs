@@ -137,31 +137,30 @@ impl Dataset {
         self.time.len()
     }
 
-    /// Divides the samples. Of each part at most `most` are kept, evenly spaced in time.
+    /// Divides at most `most` samples, evenly spaced in time. They are chosen first: what the paper's protocol tests on is what
+    /// it trained and validated on, whatever the number.
     pub fn split(&self, protocol: Protocol, seed: u64, most: usize) -> Split {
-        let count = self.samples.len();
+        let samples = evenly_spaced(&self.samples, most);
+        let count = samples.len();
         let mut kinds: Vec<bool> = (0..count).map(|k| k < count.div_ceil(5) * 4).collect();
         if protocol != Protocol::HeldOutInTime {
             Random::new(seed ^ 0x0073_706c_6974).shuffle(&mut kinds);
         }
         let (mut train, mut other) = (Vec::new(), Vec::new());
-        for (&sample, kind) in self.samples.iter().zip(kinds) {
+        for (&sample, kind) in samples.iter().zip(kinds) {
             if kind { train.push(sample) } else { other.push(sample) }
         }
-        let (validate, test) = if protocol == Protocol::Paper {
-            (other, self.samples.clone())
-        } else {
-            // What is tested on is not used to decide when to stop: a tenth of the training part is.
-            let validate: Vec<u32> = train.iter().copied().skip(9).step_by(10).collect();
-            let mut k = 0;
-            train.retain(|_| {
-                k += 1;
-                k % 10 != 0
-            });
-            (validate, other)
-        };
-        let spaced = |samples: Vec<u32>, most: usize| evenly_spaced(&samples, most);
-        Split { train: spaced(train, most), validate: spaced(validate, most / 5), test: spaced(test, most) }
+        if protocol == Protocol::Paper {
+            return Split { train, validate: other, test: samples };
+        }
+        // What is tested on is not used to decide when to stop: a tenth of the training part is.
+        let validate: Vec<u32> = train.iter().copied().skip(9).step_by(10).collect();
+        let mut k = 0;
+        train.retain(|_| {
+            k += 1;
+            k % 10 != 0
+        });
+        Split { train, validate, test: other }
     }
 
     /// The vocabularies of some samples: of their histories' features and of their labels.

@@ -103,11 +103,7 @@ fn prepared_plain(b: &Prepared, a: &[f32], c: &mut [f32]) {
 fn rows_times_panel(a: [&[f32]; TALL], b: &[f32], c: &mut [f32], stride: usize, width: usize) {
     let mut sums = [[0.0f32; WIDE]; TALL];
     for (row, sums) in sums.iter_mut().enumerate() {
-        let from = &c[row * stride..row * stride + width];
-        match <&[f32; WIDE]>::try_from(from) {
-            Ok(whole) => *sums = *whole,
-            Err(_) => sums[..width].copy_from_slice(from),
-        }
+        load(&c[row * stride..row * stride + width], sums);
     }
     for (p, b) in b.as_chunks::<WIDE>().0.iter().enumerate() {
         for (a, sums) in a.iter().zip(&mut sums) {
@@ -117,11 +113,7 @@ fn rows_times_panel(a: [&[f32]; TALL], b: &[f32], c: &mut [f32], stride: usize, 
         }
     }
     for (row, sums) in sums.iter().enumerate() {
-        let to = &mut c[row * stride..row * stride + width];
-        match <&mut [f32; WIDE]>::try_from(&mut *to) {
-            Ok(whole) => *whole = *sums,
-            Err(_) => to.copy_from_slice(&sums[..width]),
-        }
+        store(sums, &mut c[row * stride..row * stride + width]);
     }
 }
 
@@ -222,8 +214,10 @@ fn pack_columns(
     (first_column, columns): (usize, usize),
     out: &mut Vec<f32>,
 ) {
-    out.clear();
     out.resize(columns.div_ceil(WIDE) * WIDE * inner, 0.0);
+    if !columns.is_multiple_of(WIDE) {
+        out.fill(0.0);
+    }
     for (panel, to) in out.chunks_exact_mut(inner * WIDE).enumerate() {
         let column = first_column + panel * WIDE;
         let width = WIDE.min(first_column + columns - column);
@@ -243,8 +237,11 @@ fn pack_columns(
 /// `TALL` rows, padded with zeros, column by column.
 #[inline(always)]
 fn pack_rows(a: View<'_>, (first_row, rows): (usize, usize), (first_inner, inner): (usize, usize), out: &mut Vec<f32>) {
-    out.clear();
+    // Rows that are not there are zeros; the others are overwritten.
     out.resize(inner * TALL, 0.0);
+    if rows < TALL {
+        out.fill(0.0);
+    }
     for row in 0..rows {
         let start = (first_row + row) * a.row + first_inner * a.column;
         for (to, from) in out[row..].iter_mut().step_by(TALL).zip(a.values[start..].iter().step_by(a.column)) {
@@ -258,7 +255,7 @@ fn pack_rows(a: View<'_>, (first_row, rows): (usize, usize), (first_inner, inner
 fn tile(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, (rows, width): (usize, usize)) {
     let mut sums = [[0.0f32; WIDE]; TALL];
     for (row, sums) in sums.iter_mut().enumerate().take(rows) {
-        sums[..width].copy_from_slice(&c[row * stride..row * stride + width]);
+        load(&c[row * stride..row * stride + width], sums);
     }
     for (a, b) in a.as_chunks::<TALL>().0.iter().zip(b.as_chunks::<WIDE>().0) {
         for (a, sums) in a.iter().zip(&mut sums) {
@@ -268,7 +265,25 @@ fn tile(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, (rows, width): (usiz
         }
     }
     for (row, sums) in sums.iter().enumerate().take(rows) {
-        c[row * stride..row * stride + width].copy_from_slice(&sums[..width]);
+        store(sums, &mut c[row * stride..row * stride + width]);
+    }
+}
+
+/// The sums that a row of a product begins with; a whole row has a length that the compiler knows.
+#[inline(always)]
+fn load(from: &[f32], sums: &mut [f32; WIDE]) {
+    match <&[f32; WIDE]>::try_from(from) {
+        Ok(whole) => *sums = *whole,
+        Err(_) => sums[..from.len()].copy_from_slice(from),
+    }
+}
+
+/// The other way round.
+#[inline(always)]
+fn store(sums: &[f32; WIDE], to: &mut [f32]) {
+    match <&mut [f32; WIDE]>::try_from(&mut *to) {
+        Ok(whole) => *whole = *sums,
+        Err(_) => to.copy_from_slice(&sums[..to.len()]),
     }
 }
 

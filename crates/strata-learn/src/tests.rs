@@ -46,7 +46,7 @@ fn small(kind: Kind, data: &Dataset, words: &Vocabularies) -> Model {
 fn trained(kind: Kind, threads: usize, epochs: usize) -> (Model, Vec<Access>, Dataset, Split, Vocabularies) {
     let (accesses, data, split, words) = data(kind);
     let mut model = small(kind, &data, &words);
-    let plan = Plan { epochs, rate: 5e-3, threads, ..Plan::default() };
+    let plan = Plan { epochs, rate: 5e-3, patience: None, threads, ..Plan::default() };
     let mut state = State::new(&model);
     train(&mut model, (&data, &split, &words), &plan, &mut state, &mut |_| (), &mut |_, _| ());
     (model, accesses, data, split, words)
@@ -93,7 +93,7 @@ fn every_parameter_of_every_model_is_trained() {
 fn a_training_goes_on_where_it_stopped() {
     let (_, data, split, words) = data(Kind::Distilled);
     let all = (&data, &split, &words);
-    let plan = |epochs| Plan { epochs, patience: 9, ..Plan::default() };
+    let plan = |epochs| Plan { epochs, patience: Some(9), ..Plan::default() };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("half.safetensors");
     let mut whole = small(Kind::Distilled, &data, &words);
@@ -213,7 +213,10 @@ fn protocols_keep_what_they_test_apart() {
     }
     let in_time = data.split(Protocol::HeldOutInTime, 3, usize::MAX);
     assert_eq!(in_time.test.last(), data.samples().last());
-    assert_eq!(data.split(Protocol::Paper, 3, 100).train.len(), 100);
+    // Of few samples, too, the paper's protocol tests on what it trained and validated on.
+    let few = data.split(Protocol::Paper, 3, 100);
+    assert_eq!((few.train.len(), few.validate.len(), few.test.len()), (80, 20, 100));
+    assert!(few.train.iter().chain(&few.validate).all(|sample| few.test.contains(sample)));
 }
 
 #[test]

@@ -26,8 +26,9 @@ pub struct Plan {
     pub epochs: usize,
     /// Step length at the beginning; it falls to a twentieth in equal steps.
     pub rate: f32,
-    /// Epochs without a better validation before it stops.
-    pub patience: usize,
+    /// Epochs without a better validation before it stops, with the parameters of the best one. None: it goes on to the end and
+    /// keeps what it has then.
+    pub patience: Option<usize>,
     /// Seed of the order of samples.
     pub seed: u64,
     /// What weights are held to while training: with four bits, passes see quantised weights and steps move real ones.
@@ -41,7 +42,15 @@ pub struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { epochs: 8, rate: 2e-3, patience: 3, seed: 1, precision: Precision::Float, enough: None, threads: 1 }
+        Self {
+            epochs: 8,
+            rate: 2e-3,
+            patience: Some(5),
+            seed: 1,
+            precision: Precision::Float,
+            enough: None,
+            threads: 1,
+        }
     }
 }
 
@@ -72,7 +81,7 @@ pub struct Progress {
 pub struct State {
     /// What each epoch so far came to.
     pub curve: Vec<Epoch>,
-    /// The parameters of the best epoch.
+    /// The parameters that are kept so far.
     pub best: Vec<f32>,
     pub(crate) adam: Adam,
 }
@@ -83,14 +92,16 @@ impl State {
         Self { curve: Vec::new(), best: model.parameters().to_vec(), adam: Adam::new(model.parameters().len()) }
     }
 
-    fn best_loss(&self) -> f64 {
-        self.curve.iter().map(|epoch| epoch.validation_loss).fold(f64::INFINITY, f64::min)
+    /// The best epoch's share of the validation part that is predicted right: what a predictor is judged by. (Its loss is a
+    /// worse guide: it rises again while the ranking still improves, as the model grows surer of what it gets wrong.)
+    fn best_top1(&self) -> f64 {
+        self.curve.iter().map(|epoch| epoch.validation_top1).fold(0.0, f64::max)
     }
 
     /// Epochs since the best one.
     fn stale(&self) -> usize {
-        let best = self.best_loss();
-        self.curve.iter().rev().take_while(|epoch| epoch.validation_loss > best).count()
+        let best = self.best_top1();
+        self.curve.iter().rev().take_while(|epoch| epoch.validation_top1 < best).count()
     }
 }
 
@@ -100,7 +111,7 @@ struct Parts {
     gradients: Vec<Vec<f32>>,
 }
 
-/// Trains a model; in the end it has the parameters of its best epoch. `heard` is told of every step, `saved` of every epoch.
+/// Trains a model; in the end it has the parameters of its best epoch, or of its last if there is no patience. `heard` is told of every step, `saved` of every epoch.
 pub fn train(
     model: &mut Model,
     (data, split, words): (&Dataset, &Split, &Vocabularies),
@@ -118,7 +129,7 @@ pub fn train(
         gradients: (0..parts).map(|_| vec![0.0; count]).collect(),
     };
     let mut effective = Vec::new();
-    while state.curve.len() < plan.epochs && state.stale() < plan.patience.max(1) {
+    while state.curve.len() < plan.epochs && plan.patience.is_none_or(|patience| state.stale() < patience.max(1)) {
         let epoch = state.curve.len();
         if state.curve.last().is_some_and(|last| plan.enough.is_some_and(|enough| last.validation_top1 >= enough)) {
             break;
@@ -142,7 +153,7 @@ pub fn train(
             heard(Progress { step: step + 1, steps, loss: loss / samples.len() as f64 });
         }
         let (validation_loss, score) = evaluate(model, plan.precision, (data, words), &split.validate, plan.threads);
-        if validation_loss < state.best_loss() {
+        if plan.patience.is_none() || score.top1 >= state.best_top1() {
             state.best.copy_from_slice(model.parameters());
         }
         let loss = total / split.train.len().max(1) as f64;

@@ -39,6 +39,8 @@ pub struct Fitting {
     pub sequences: usize,
     /// Passes over them.
     pub epochs: usize,
+    /// Step length at the beginning.
+    pub rate: f32,
     /// Seed of parameters, order and division.
     pub seed: u64,
     /// The share of each trace that is used, from its beginning.
@@ -67,7 +69,8 @@ impl Fitting {
             features: None,
             least: HISTORY,
             sequences: 20_000,
-            epochs: if kind == Kind::Transformer { 3 } else { 8 },
+            epochs: if kind == Kind::Transformer { 12 } else { 60 },
+            rate: if kind == Kind::Transformer { 5e-4 } else { 2e-3 },
             seed: 1,
             share: 1.0,
             room: None,
@@ -110,9 +113,11 @@ impl Fitting {
     fn plan(&self) -> Plan {
         Plan {
             epochs: self.epochs,
-            rate: if self.kind == Kind::Transformer { 5e-4 } else { 2e-3 },
+            rate: self.rate,
             seed: self.seed,
             enough: self.enough,
+            // The paper's protocol tests on what it trained on: there is nothing that stopping early would protect.
+            patience: Plan::default().patience.filter(|_| self.protocol != Protocol::Paper),
             threads: self.threads,
             ..Plan::default()
         }
@@ -135,7 +140,8 @@ impl Fitting {
         model
     }
 
-    /// The model held to a precision: trained a little further under it, at a tenth of the step length.
+    /// The model held to a precision: trained further under it, for a quarter of the epochs and at half of the step length, since
+    /// logits that had grown large must find room between the bounds.
     pub(super) fn held_to(
         &self,
         precision: Precision,
@@ -147,7 +153,8 @@ impl Fitting {
         let mut held = Model::new(spec);
         held.parameters_mut().copy_from_slice(model.parameters());
         if precision != Precision::Float {
-            let plan = Plan { epochs: 2, rate: self.plan().rate / 10.0, enough: None, precision, ..self.plan() };
+            let epochs = self.epochs.div_ceil(4);
+            let plan = Plan { epochs, rate: self.rate / 2.0, enough: None, precision, ..self.plan() };
             let mut state = State::new(&held);
             train::train(&mut held, data, &plan, &mut state, &mut |_| (), &mut |_, _| ());
         }

@@ -77,6 +77,9 @@ pub(crate) struct Training {
     /// Passes over them [default: the model's own]
     #[arg(long, value_name = "N")]
     pub(crate) epochs: Option<usize>,
+    /// Step length at the beginning; it falls to a twentieth [default: the model's own]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<f32>,
     /// Seed of parameters, order and division
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

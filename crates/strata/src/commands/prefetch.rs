@@ -57,6 +57,7 @@ fn fitting(kind: &str, args: &Training) -> Result<Fitting, LabError> {
     fitting.least = usize::from(args.least_history);
     fitting.sequences = args.sequences.max(1);
     fitting.epochs = args.epochs.unwrap_or(fitting.epochs);
+    fitting.rate = args.rate.unwrap_or(fitting.rate);
     fitting.seed = args.seed;
     fitting.bypass = match args.bypass.as_str() {
         "always" => Some(true),
