@@ -27,6 +27,9 @@ pub struct Task {
     /// Requests that a history has at least, 1 to 30; before the first there are unknown ones. The paper's sequences are whole;
     /// in a machine, warps must be foreseen that have just begun.
     pub least: usize,
+    /// The requests of a history are in random order: what order is worth (section 5.4).
+    #[serde(default)]
+    pub shuffled: bool,
 }
 
 /// How samples are divided (the first is the paper's).
@@ -38,11 +41,17 @@ pub enum Protocol {
     HeldOutInTime,
     /// Trained on 80 % at random, tested on the other 20 %.
     HeldOutAtRandom,
+    /// Trained on the first 50 million thread instructions, tested on the next 50 million (section 7.2); of a program with fewer
+    /// than 100 million, on its halves.
+    NextWindow,
 }
+
+/// Thread instructions of a window (prefetching paper, section 7.2).
+const WINDOW: u64 = 50_000_000;
 
 impl Protocol {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Paper, Self::HeldOutInTime, Self::HeldOutAtRandom];
+    pub const ALL: [Self; 4] = [Self::Paper, Self::HeldOutInTime, Self::HeldOutAtRandom, Self::NextWindow];
 
     /// Its name in tables and arguments.
     pub const fn name(self) -> &'static str {
@@ -50,6 +59,7 @@ impl Protocol {
             Self::Paper => "paper",
             Self::HeldOutInTime => "time",
             Self::HeldOutAtRandom => "random",
+            Self::NextWindow => "window",
         }
     }
 }
@@ -82,6 +92,8 @@ pub struct Dataset {
     begins: Vec<u32>,
     features: Vec<i64>,
     labels: Vec<i64>,
+    /// By place in time: thread instructions issued before it.
+    instructions: Vec<u64>,
     /// Positions with a whole history and a label, in the order of time.
     samples: Vec<u32>,
 }
@@ -119,7 +131,8 @@ impl Dataset {
             )));
         }
         samples.sort_unstable_by_key(|&at| order[at as usize]);
-        Ok(Self { task, time: order, begins, features, labels, samples })
+        let instructions = accesses.iter().map(|access| access.instructions).collect();
+        Ok(Self { task, time: order, begins, features, labels, instructions, samples })
     }
 
     /// What is to be predicted from what.
@@ -140,15 +153,11 @@ impl Dataset {
     /// Divides at most `most` samples, evenly spaced in time. They are chosen first: what the paper's protocol tests on is what
     /// it trained and validated on, whatever the number.
     pub fn split(&self, protocol: Protocol, seed: u64, most: usize) -> Split {
-        let samples = evenly_spaced(&self.samples, most);
-        let count = samples.len();
-        let mut kinds: Vec<bool> = (0..count).map(|k| k < count.div_ceil(5) * 4).collect();
-        if protocol != Protocol::HeldOutInTime {
-            Random::new(seed ^ 0x0073_706c_6974).shuffle(&mut kinds);
-        }
+        let all = if protocol == Protocol::NextWindow { self.windows() } else { self.samples.clone() };
+        let samples = evenly_spaced(&all, most);
         let (mut train, mut other) = (Vec::new(), Vec::new());
-        for (&sample, kind) in samples.iter().zip(kinds) {
-            if kind { train.push(sample) } else { other.push(sample) }
+        for (&sample, is_trained) in samples.iter().zip(self.trained(protocol, seed, &samples)) {
+            if is_trained { train.push(sample) } else { other.push(sample) }
         }
         if protocol == Protocol::Paper {
             return Split { train, validate: other, test: samples };
@@ -161,6 +170,35 @@ impl Dataset {
             k % 10 != 0
         });
         Split { train, validate, test: other }
+    }
+
+    /// Whether each of these samples is one to learn from.
+    fn trained(&self, protocol: Protocol, seed: u64, samples: &[u32]) -> Vec<bool> {
+        if protocol == Protocol::NextWindow {
+            let window = self.window();
+            return samples.iter().map(|&sample| self.instructions_at(sample) < window).collect();
+        }
+        let count = samples.len();
+        let mut kinds: Vec<bool> = (0..count).map(|k| k < count.div_ceil(5) * 4).collect();
+        if protocol != Protocol::HeldOutInTime {
+            Random::new(seed ^ 0x0073_706c_6974).shuffle(&mut kinds);
+        }
+        kinds
+    }
+
+    /// Thread instructions of a window of this trace.
+    fn window(&self) -> u64 {
+        WINDOW.min(self.instructions.iter().max().copied().unwrap_or(0) / 2)
+    }
+
+    fn instructions_at(&self, sample: u32) -> u64 {
+        self.instructions[self.time[sample as usize] as usize]
+    }
+
+    /// The samples of the first two windows.
+    fn windows(&self) -> Vec<u32> {
+        let end = 2 * self.window();
+        self.samples.iter().copied().filter(|&sample| self.instructions_at(sample) <= end).collect()
     }
 
     /// The vocabularies of some samples: of their histories' features and of their labels.
@@ -193,12 +231,18 @@ impl Dataset {
         let width = self.task.features.len();
         ids.clear();
         labels.clear();
+        let mut order = Vec::with_capacity(HISTORY);
         for &sample in samples {
             let begin = self.begins[sample as usize] as usize;
             let first = (sample as usize + 1).saturating_sub(HISTORY).max(begin);
             let missing = HISTORY - (sample as usize + 1 - first);
             ids.resize(ids.len() + missing * width, UNKNOWN);
-            for at in first..=sample as usize {
+            order.clear();
+            order.extend(first..=sample as usize);
+            if self.task.shuffled {
+                Random::new(u64::from(sample)).shuffle(&mut order);
+            }
+            for &at in &order {
                 let token = self.features[at * width..(at + 1) * width].iter();
                 ids.extend(token.zip(&words.features).map(|(value, words)| words.number(*value)));
             }

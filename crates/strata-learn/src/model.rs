@@ -72,6 +72,11 @@ impl Model {
         logits
     }
 
+    /// The weights of the first attention layer in the last pass: for every sequence and head, a row of weights for each token.
+    pub fn attention<'a>(&self, work: &'a Workspace) -> Option<&'a [f32]> {
+        self.chain.attention(&work.saved)
+    }
+
     /// Packs weights for good, for predictions with these parameters and no others in this workspace.
     pub(crate) fn prepare(&self, parameters: &[f32], work: &mut Workspace) {
         self.chain.prepare(parameters, &mut work.packed);

@@ -59,7 +59,7 @@ impl Kind {
             // Figure 9 does not say; they get the tokens of the revised predictor and the clusters of the Transformer.
             _ => (Cluster::Sm, vec![Feature::PageDelta, Feature::Pc]),
         };
-        Task { cluster, features, distance, least: HISTORY }
+        Task { cluster, features, distance, least: HISTORY, shuffled: false }
     }
 
     /// Numbers of a token.

@@ -194,7 +194,7 @@ fn traces_that_are_none_are_told() {
     assert!(told(&path).contains("record it again"), "{}", told(&path));
     let few = Dataset::new(
         &requests(40),
-        Task { cluster: Cluster::SmWarp, features: vec![Feature::Pc], distance: 1, least: HISTORY },
+        Task { cluster: Cluster::SmWarp, features: vec![Feature::Pc], distance: 1, least: HISTORY, shuffled: false },
     );
     assert!(few.err().expect("refused").to_string().contains("record a longer run"));
 }
@@ -208,6 +208,7 @@ fn protocols_keep_what_they_test_apart() {
         let seen = split.test.iter().filter(|sample| trained(sample)).count();
         match protocol {
             Protocol::Paper => assert_eq!(seen, split.test.len()),
+            Protocol::NextWindow => assert_eq!((seen, split.test.is_empty()), (0, false)),
             _ => assert_eq!((seen, split.test.len()), (0, data.samples().len() - data.samples().len().div_ceil(5) * 4)),
         }
     }

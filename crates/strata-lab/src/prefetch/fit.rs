@@ -51,8 +51,12 @@ pub struct Fitting {
     pub enough: Option<f64>,
     /// Leave attention out: none decides by convergence.
     pub bypass: Option<bool>,
+    /// Attention is thinned by hashing: none leaves that to the kind.
+    pub hashed: Option<bool>,
     /// Thresholds and form of hashing.
     pub hlsh: Hlsh,
+    /// The requests of a history are in random order.
+    pub shuffled: bool,
     /// Threads; results do not depend on them.
     pub threads: usize,
 }
@@ -76,7 +80,9 @@ impl Fitting {
             room: None,
             enough: None,
             bypass: None,
+            hashed: None,
             hlsh: Hlsh::default(),
+            shuffled: false,
             threads: crate::parallel::threads(),
         }
     }
@@ -86,6 +92,7 @@ impl Fitting {
         let mut task = self.kind.task(self.distance);
         task.cluster = self.cluster.unwrap_or(task.cluster);
         task.least = self.least;
+        task.shuffled = self.shuffled;
         task.features = self.features.clone().unwrap_or(task.features);
         let data = Dataset::new(accesses, task)?;
         let split = data.split(self.protocol, self.seed, self.sequences);
@@ -98,7 +105,13 @@ impl Fitting {
     fn spec(&self, data: &Dataset, split: &Split, words: &Vocabularies) -> Spec {
         let mut spec = Spec::new(self.kind, data.task(), words);
         spec.seed = self.seed;
-        spec.hlsh = spec.hlsh.map(|_| self.hlsh);
+        if self.hashed.unwrap_or(spec.hlsh.is_some()) {
+            spec.hlsh = Some(self.hlsh);
+            // Queries and keys are shared, which is written for one head.
+            spec.heads = 1;
+        } else {
+            spec.hlsh = None;
+        }
         let converged = || data.convergence(&split.train) >= CONVERGED;
         spec.bypass = self.kind == Kind::Revised && self.bypass.unwrap_or_else(converged);
         if let Some(room) = self.room {

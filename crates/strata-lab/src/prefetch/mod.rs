@@ -3,11 +3,13 @@
 //! What a predictor is and how it learns is `strata-learn`; here it meets programs, files and machines. `learned` puts one into a
 //! machine, `study` trains and judges many.
 
+mod attention;
 mod fit;
 mod learned;
 mod study;
 mod trace;
 
+pub use attention::{Attention, attention};
 pub use fit::{Fitting, train};
 pub(crate) use learned::in_loop;
 pub use strata_learn::access::{Cluster, Feature};

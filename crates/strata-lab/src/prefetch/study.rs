@@ -45,8 +45,14 @@ pub struct Row {
     pub latency: Option<Latency>,
 }
 
-/// Predictions that are timed for each row.
-const TIMED: usize = 100;
+/// Histories that are timed for each row, and how often each.
+const fn timed(kind: Kind) -> (usize, usize) {
+    match kind {
+        Kind::Distilled => (100, 100),
+        Kind::Transformer => (10, 1),
+        _ => (100, 5),
+    }
+}
 
 impl Row {
     /// A trained model on the test part.
@@ -74,8 +80,8 @@ impl Row {
             latency: None,
         };
         let (mut ids, mut labels) = (Vec::new(), Vec::new());
-        data.batch(&evenly_spaced(&split.test, TIMED), words, &mut ids, &mut labels);
-        let rounds = if model.spec().kind == Kind::Distilled { 100 } else { 5 };
+        let (histories, rounds) = timed(model.spec().kind);
+        data.batch(&evenly_spaced(&split.test, histories), words, &mut ids, &mut labels);
         let history = HISTORY * data.task().features.len();
         row.latency = Some(Predictor::new(trained).latency(&ids, history, rounds));
         row

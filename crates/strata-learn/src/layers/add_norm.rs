@@ -50,6 +50,10 @@ impl<L: Layer> Layer for AddNorm<L> {
         self.inside.prepare(parameters, packed);
     }
 
+    fn attention<'a>(&self, saved: &'a Saved) -> Option<&'a [f32]> {
+        self.inside.attention(saved.inner.first()?)
+    }
+
     fn multiplications(&self) -> u64 {
         self.inside.multiplications()
     }

@@ -238,6 +238,10 @@ impl Layer for Attention {
         }
     }
 
+    fn attention<'a>(&self, saved: &'a Saved) -> Option<&'a [f32]> {
+        Some(&saved.numbers[3])
+    }
+
     fn multiplications(&self) -> u64 {
         let projections = 3 + u64::from(self.key.is_some());
         let products = 2 * (self.tokens * self.tokens * self.width) as u64;

@@ -75,6 +75,10 @@ impl Layer for Chain {
         }
     }
 
+    fn attention<'a>(&self, saved: &'a Saved) -> Option<&'a [f32]> {
+        self.0.iter().zip(&saved.inner).find_map(|(layer, saved)| layer.attention(saved))
+    }
+
     fn multiplications(&self) -> u64 {
         self.0.iter().map(|layer| layer.multiplications()).sum()
     }

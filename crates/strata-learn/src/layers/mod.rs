@@ -69,6 +69,12 @@ pub(crate) trait Layer: Send + Sync {
     /// Packs its weights for good; these parameters are then not to change any more.
     fn prepare(&self, _parameters: &[f32], _packed: &mut Packed) {}
 
+    /// The weights of the first attention inside, as the last forward pass left them: for every sequence and head, a row of
+    /// weights for each token.
+    fn attention<'a>(&self, _saved: &'a Saved) -> Option<&'a [f32]> {
+        None
+    }
+
     /// Multiplications of one sequence in matrix products, forward.
     fn multiplications(&self) -> u64;
 

@@ -86,6 +86,12 @@ pub(crate) struct Training {
     /// Attention is left out if deltas have converged (auto), always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "always", "never"])]
     pub(crate) bypass: String,
+    /// Attention between all tokens, or thinned by hashing (HLSH) [default: the model's own]
+    #[arg(long, value_name = "KIND", value_parser = ["full", "hashed"])]
+    pub(crate) attention: Option<String>,
+    /// Requests of every history in random order: what their order is worth
+    #[arg(long)]
+    pub(crate) shuffle: bool,
     /// Hashing of attention as the paper writes it, with tokens that meet themselves
     #[arg(long)]
     pub(crate) literal_hlsh: bool,
@@ -109,7 +115,7 @@ pub(crate) struct PrefetchTrain {
     /// float, clamped, 4bit
     #[arg(long, value_name = "KIND", default_value = "float")]
     pub(crate) precision: String,
-    /// How samples are divided: paper, time, random
+    /// How samples are divided: paper, time, random, window
     #[arg(long, value_name = "NAME", default_value = "paper")]
     pub(crate) protocol: String,
     #[command(flatten)]
@@ -143,7 +149,7 @@ pub(crate) struct PrefetchEval {
     /// Models to train: transformer, revised, distilled, lstm, cnn, mlp, linear
     #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "revised")]
     pub(crate) models: Vec<String>,
-    /// How samples are divided: paper, time, random
+    /// How samples are divided: paper, time, random, window
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "paper")]
     pub(crate) protocols: Vec<String>,
     /// float, clamped, 4bit

@@ -64,7 +64,9 @@ fn fitting(kind: &str, args: &Training) -> Result<Fitting, LabError> {
         "never" => Some(false),
         _ => None,
     };
+    fitting.hashed = args.attention.as_deref().map(|kind| kind == "hashed");
     fitting.hlsh.literal = args.literal_hlsh;
+    fitting.shuffled = args.shuffle;
     fitting.threads = args.threads.unwrap_or(fitting.threads).max(1);
     Ok(fitting)
 }

@@ -5,6 +5,7 @@
 //! not suffice. What it reports of its own predictor belongs to the sections that need one.
 
 mod figures;
+mod learning;
 mod suite;
 mod timing;
 
@@ -24,7 +25,11 @@ pub(super) fn reproduce(
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
-    study(&PROGRAMS, "paper-uvm", effort, directory, begins)
+    let (mut page, mut rows) = study(&PROGRAMS, "paper-uvm", effort, directory, begins)?;
+    let (figures, more) = learning::study(effort, &Runs::below(directory)?, begins)?;
+    page.figures.extend(figures);
+    rows.extend(more);
+    Ok((page, rows))
 }
 
 fn study(
