@@ -22,10 +22,7 @@ impl StackMap {
     /// Of a GPU; `None` if its memory is not in stacks.
     pub fn of(config: &GpuConfig) -> Option<Self> {
         let stacks = config.stacks.count;
-        (stacks > 0).then(|| Self {
-            stack_bits: stacks.ilog2(),
-            vault_bits: (config.dram.channels / stacks).ilog2(),
-        })
+        (stacks > 0).then(|| Self { stack_bits: stacks.ilog2(), vault_bits: (config.dram.channels / stacks).ilog2() })
     }
 
     /// How many stacks there are.
