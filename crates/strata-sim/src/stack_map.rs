@@ -1,12 +1,12 @@
 //! Where lines live in memory that comes in stacks: the baseline map of TOM (Hsieh et al., ISCA 2016, section 5.1).
 //!
 //! Consecutive lines go to consecutive stacks, and groups of them to consecutive vaults; higher bits are exclusive-ored into
-//! both, so that no stride up to 1 MiB stays on one stack. Which bits these are is a choice: for the stack the pair above the
-//! vault and the one six bits higher, for the vault those of the row.
+//! both, so that no stride up to 1 MiB stays on one stack and none on one vault. Which bits these are is a choice: for the stack
+//! the pair above the vault and the one six bits higher, for the vault all that lie above the first of these pairs.
 
 use crate::config::GpuConfig;
 use crate::seam::{Place, Placed, StackId};
-use strata_core::{LINE_BYTES, LineAddr};
+use strata_core::LineAddr;
 
 /// How far the second pair of bits that is exclusive-ored into the stack lies above the first.
 const SECOND_PAIR: u32 = 6;
@@ -16,20 +16,13 @@ const SECOND_PAIR: u32 = 6;
 pub struct StackMap {
     stack_bits: u32,
     vault_bits: u32,
-    /// Lines of a row of all banks of a vault, as a power of two.
-    row_shift: u32,
 }
 
 impl StackMap {
     /// Of a GPU; `None` if its memory is not in stacks.
     pub fn of(config: &GpuConfig) -> Option<Self> {
         let stacks = config.stacks.count;
-        let rows = config.dram.row.0 * u64::from(config.dram.banks) / LINE_BYTES;
-        (stacks > 0).then(|| Self {
-            stack_bits: stacks.ilog2(),
-            vault_bits: (config.dram.channels / stacks).ilog2(),
-            row_shift: rows.max(1).ilog2(),
-        })
+        (stacks > 0).then(|| Self { stack_bits: stacks.ilog2(), vault_bits: (config.dram.channels / stacks).ilog2() })
     }
 
     /// How many stacks there are.
@@ -58,8 +51,13 @@ impl StackMap {
     /// Line `rest` of those that live on a stack.
     const fn in_stack(&self, stack: u64, rest: u64) -> Placed {
         let local = rest >> self.vault_bits;
-        let row = local >> self.row_shift;
-        let vault = (rest ^ row >> self.stack_bits) & ((1 << self.vault_bits) - 1);
+        // The bits above those that the baseline map gives to the stack, so that both together spread a stride.
+        let (mut above, mut hash) = (local >> self.stack_bits, rest);
+        while above > 0 && self.vault_bits > 0 {
+            hash ^= above;
+            above >>= self.vault_bits;
+        }
+        let vault = hash & ((1 << self.vault_bits) - 1);
         Placed { partition: (stack << self.vault_bits | vault) as u32, local }
     }
 }
@@ -112,6 +110,10 @@ mod tests {
         for stride in [4, 64, 256, 4096, 1 << 13] {
             let met: HashSet<u32> = (0..64).map(|k| stack(k * stride)).collect();
             assert!(met.len() > 1, "stride {stride} stays on one stack");
+        }
+        for shift in 0..20 {
+            let met: HashSet<u32> = (0..64).map(|k| map.place(LineAddr(k << shift)).partition).collect();
+            assert!(met.len() >= 16, "a stride of 2^{shift} lines meets {} vaults", met.len());
         }
     }
 

@@ -5,7 +5,7 @@
 
 use crate::allocations::Allocations;
 use crate::analyser::{Instance, Seen};
-use crate::offsets::Offsets;
+use crate::offsets::{Latest, Offsets};
 use crate::table::Table;
 use strata_core::{Access, Addr, GridSource, LANES, LineAddr, OpBatch, OpInfo, Space, Stop, WarpId, WatchPoint};
 use strata_sim::stack_map::StackMap;
@@ -29,6 +29,7 @@ pub struct Failed;
 struct Inside {
     candidate: usize,
     instance: Instance,
+    latest: Latest,
 }
 
 impl Survey {
@@ -98,7 +99,6 @@ impl Look<'_> {
     fn leaves(&mut self, visit: &mut Option<Inside>) {
         if let Some(inside) = visit.take() {
             self.survey.seen.add(&inside.instance);
-            self.survey.offsets[self.first_offset + inside.candidate].2.instance_ends();
         }
     }
 
@@ -111,11 +111,11 @@ impl Look<'_> {
         }
         if visit.is_none() {
             let entered = self.table.rows.iter().position(|row| Some(row.block.entry) == pc);
-            *visit = entered.map(|candidate| Inside { candidate, instance: Instance::default() });
+            *visit =
+                entered.map(|candidate| Inside { candidate, instance: Instance::default(), latest: Latest::default() });
         }
         let Some(inside) = visit else { return };
         let offsets = self.first_offset + inside.candidate;
-        let entry = self.table.rows[inside.candidate].block.entry;
         for op in &batch.ops {
             let Some(set) = batch.addresses.get(op.addresses as usize) else { continue };
             let accesses = matches!(self.infos[op.pc as usize].access, Access::Load | Access::Store);
@@ -134,7 +134,7 @@ impl Look<'_> {
                 inside.instance.access(&self.survey.map, line);
                 self.survey.allocations.mark(line);
             }
-            self.survey.offsets[offsets].2.access(op.pc, address, pc == Some(entry));
+            self.survey.offsets[offsets].2.access(&mut inside.latest, op.pc, address);
         }
     }
 }

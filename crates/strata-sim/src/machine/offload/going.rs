@@ -1,0 +1,161 @@
+//! The way to a stack: from the access that tells where a block's data are to the warp's first turn there.
+
+use super::{REGISTER_BYTES, REQUEST_BYTES, Stage, Trip};
+use crate::link::Direction;
+use crate::machine::check::Step;
+use crate::machine::warp::{NEVER, Ready};
+use crate::machine::{Event, Machine};
+use crate::seam::{StackId, StackUse};
+use crate::time::Picos;
+use crate::view::{Action, View};
+use strata_core::{Addr, Bytes, Space};
+
+impl Machine {
+    /// A warp is about to access memory at core cycle `at`: true if it goes to a stack instead.
+    pub(in crate::machine) fn sets_out(&mut self, index: u32, view: &View, at: u64) -> bool {
+        let op = &view.ops[self.warps[index as usize].next as usize];
+        let is_looking = self.offload.as_ref().is_some_and(|o| o.visits[index as usize].stage == Stage::Looking);
+        if !is_looking || !matches!(op.action, Action::Load | Action::Store | Action::Generic) {
+            return false;
+        }
+        let batch = &self.warps[index as usize].batch;
+        let accesses = self.accesses(index, op);
+        let global = accesses.iter().find(|(_, set)| set.space != Space::Shared);
+        let Some(line) = global.and_then(|(_, set)| batch.first_address(set)).map(Addr::line) else { return false };
+        let Some(first) = self.stack_of_line(line) else { return false };
+        self.measure_use(at);
+        let Some(offload) = &mut self.offload else { return false };
+        let uses: Vec<StackUse> = offload.stacks.iter().map(|s| s.state).collect();
+        let visit = &mut offload.visits[index as usize];
+        let known = offload.stacks.len() as u32;
+        let Some(stack) = offload.mechanism.decide(visit.candidate, first, &uses).filter(|s| s.0 < known) else {
+            visit.stage = Stage::Here;
+            return false;
+        };
+        offload.stacks[stack.0 as usize].state.pending += 1;
+        offload.trips += 1;
+        let w = &mut self.warps[index as usize];
+        visit.stage = Stage::Collecting;
+        visit.trip = Trip {
+            number: offload.trips,
+            stack: stack.0,
+            sm: w.sm,
+            scheduler: w.scheduler,
+            since: at,
+            issues: view.issues,
+            ..Trip::default()
+        };
+        // It begins the segment anew.
+        (w.next, w.slots_taken, w.issued, w.time) = (0, 0, NEVER, at + 1);
+        self.stack_stats.offloads += 1;
+        true
+    }
+
+    /// A warp has its turn: true if it is on its way, so that it cannot issue.
+    pub(in crate::machine) fn is_travelling(&mut self, index: u32, now: u64) -> bool {
+        let Some(offload) = &self.offload else { return false };
+        match offload.visits[index as usize].stage {
+            Stage::Collecting => self.collects(index, now),
+            Stage::Finishing => self.finishes(index, now),
+            Stage::Going | Stage::Returning => {}
+            Stage::Outside | Stage::Looking | Stage::Here | Stage::Near => return false,
+        }
+        true
+    }
+
+    /// When all registers of a warp are there, not before `now`; `None` if one is still on its way, whose coming wakes the warp.
+    pub(super) fn registers_there(&mut self, index: u32, now: u64) -> Option<u64> {
+        let w = &mut self.warps[index as usize];
+        if let Some(slot) = w.ready.iter().position(|&r| r == Ready::PENDING) {
+            w.blocked = slot as u32;
+            return None;
+        }
+        let latest = w.ready.iter().map(|r| r.cycle()).max().unwrap_or(0);
+        Some(latest.max(w.time).max(now))
+    }
+
+    /// The warp leaves the GPU as soon as its registers are there. Until the stores that its SM has sent have taken effect it
+    /// will not begin.
+    fn collects(&mut self, index: u32, now: u64) {
+        let Some(ready) = self.registers_there(index, now) else { return };
+        let Some(offload) = &mut self.offload else { return };
+        let visit = &mut offload.visits[index as usize];
+        visit.stage = Stage::Going;
+        if let Some(checker) = &mut self.checker {
+            checker.trip_begins(visit.trip.number, visit.trip.sm, now);
+        }
+        let waits = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Step::Drain));
+        if waits && offload.terms.keeps_coherent() {
+            visit.trip.stores.clone_from(&offload.stores[visit.trip.sm as usize]);
+        }
+        self.warps[index as usize].time = ready;
+        if !visit.trip.stores.is_empty() {
+            offload.draining.push(index);
+        }
+        self.goes(index, ready);
+    }
+
+    /// A warp's registers cross to its stack from core cycle `ready` on.
+    fn goes(&mut self, index: u32, ready: u64) {
+        let leaves = self.core_time(ready);
+        let Some(offload) = &self.offload else { return };
+        let visit = &offload.visits[index as usize];
+        let bytes = u64::from(offload.candidates[visit.candidate].live_in) * REGISTER_BYTES + REQUEST_BYTES;
+        let (terms, stack) = (offload.terms, visit.trip.stack as usize);
+        let sent = self.core_time(ready + u64::from(terms.pipeline_cycles));
+        let arrival = match &mut self.stacks {
+            Some(stacks) if !terms.is_ideal => stacks.links[stack].send(Direction::Out, sent, Bytes(bytes)),
+            _ => leaves,
+        };
+        self.queue.push(arrival, Event::new(Event::OFFLOAD, index));
+    }
+
+    /// A warp has come to its stack.
+    pub(in crate::machine) fn arrives_at_stack(&mut self, index: u32, t: Picos) {
+        let Some(offload) = &mut self.offload else { return };
+        let trip = &mut offload.visits[index as usize].trip;
+        trip.has_arrived = true;
+        if trip.stores.is_empty() {
+            let t = t.max(trip.stored);
+            self.enters_stack(index, t);
+        }
+    }
+
+    /// A warp at its stack, which waits for no store any more, gets a place or waits for one.
+    pub(super) fn enters_stack(&mut self, index: u32, t: Picos) {
+        let Some(offload) = &mut self.offload else { return };
+        let near = &mut offload.stacks[offload.visits[index as usize].trip.stack as usize];
+        if near.resident < self.config.stacks.warps {
+            self.begins_near(index, t);
+        } else {
+            near.queue.push_back(index);
+        }
+    }
+
+    /// There is room for a warp on its stack.
+    pub(super) fn begins_near(&mut self, index: u32, t: Picos) {
+        let cycle = self.core_cycle(t);
+        let Some(offload) = &mut self.offload else { return };
+        let visit = &mut offload.visits[index as usize];
+        visit.stage = Stage::Near;
+        let trip = &mut visit.trip;
+        let (stack, coherent) = (StackId(trip.stack), offload.terms.keeps_coherent());
+        let near = &mut offload.stacks[stack.0 as usize];
+        near.resident += 1;
+        near.issued += u64::from(trip.issues);
+        self.stack_stats.stall += cycle.saturating_sub(trip.since);
+        let lanes = self.warps[index as usize].batch.ops.first().map_or(0, |op| op.mask.count_ones());
+        self.stack_stats.instructions += u64::from(trip.issues) * u64::from(lanes);
+        let sm = self.sm_of(stack);
+        let drops = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Step::NearFlush));
+        if drops && coherent {
+            self.drop_all_from_l1(sm);
+        }
+        let unit = &mut self.sms[sm as usize];
+        let scheduler = unit.dealt % self.config.sm.schedulers;
+        unit.dealt += 1;
+        let w = &mut self.warps[index as usize];
+        (w.sm, w.scheduler, w.time) = (sm, scheduler, cycle);
+        self.wake(index, cycle);
+    }
+}

@@ -1,0 +1,47 @@
+//! Stores of SMs that have not taken effect: a block that leaves an SM begins behind those that the SM had sent, the first step
+//! of coherence (TOM, section 4.4.2).
+
+use crate::machine::Machine;
+use crate::time::Picos;
+
+impl Machine {
+    /// A store sets out from an SM.
+    #[inline]
+    pub(in crate::machine) fn store_sets_out(&mut self, request: u32) {
+        if let Some(offload) = &mut self.offload {
+            offload.stores[self.requests[request].sm as usize].push(request);
+        }
+    }
+
+    /// A store has taken effect at `time`: those who waited for it may go.
+    #[inline]
+    pub(in crate::machine) fn store_took_effect(&mut self, request: u32, time: Picos) {
+        if self.offload.is_some() {
+            self.store_ends(request, time);
+        }
+    }
+
+    fn store_ends(&mut self, request: u32, time: Picos) {
+        let sm = self.requests[request].sm;
+        let Some(offload) = &mut self.offload else { return };
+        let stores = &mut offload.stores[sm as usize];
+        if let Some(at) = stores.iter().position(|&r| r == request) {
+            stores.swap_remove(at);
+        }
+        let (visits, mut enter) = (&mut offload.visits, Vec::new());
+        offload.draining.retain(|&index| {
+            let trip = &mut visits[index as usize].trip;
+            if let Some(at) = trip.stores.iter().position(|&r| r == request) {
+                trip.stores.swap_remove(at);
+                trip.stored = trip.stored.max(time);
+            }
+            if trip.stores.is_empty() && trip.has_arrived {
+                enter.push(index);
+            }
+            !trip.stores.is_empty()
+        });
+        for index in enter {
+            self.enters_stack(index, time);
+        }
+    }
+}
