@@ -27,8 +27,7 @@ const fn program(name: &'static str, workload: &'static str, sizes: [&'static st
     Program { name, workload, sizes }
 }
 
-/// All of them, in the paper's order. Standard sizes are those at which most warps find the links busy: several waves of blocks
-/// where a program has them.
+/// All of them, in the paper's order. Standard sizes have several waves of blocks where a program has such a size.
 pub(super) const PROGRAMS: [Program; 10] = [
     program("BP", "backprop", ["paper-tom", "paper-tom", "small"]),
     program("BFS", "bfs", ["paper-cmd", "small", "paper-tom"]),
