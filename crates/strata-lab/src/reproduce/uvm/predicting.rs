@@ -42,8 +42,8 @@ pub(super) const PERCENT: u32 = 125;
 /// Programs that no predictor was trained on: irregular, and not in the paper.
 pub(super) const NEVER_SEEN: [Program; 3] = [Program::beyond("bfs"), Program::beyond("sssp"), Program::beyond("ra")];
 
-/// What a quick study predicts for: one that is bound by the link, one that reads a matrix once, and a wavefront.
-const QUICK: [&str; 4] = ["addvectors", "bicg", "nw", "2dconv"];
+/// What a quick study predicts for: programs of seconds, and that of Figure 11.
+const QUICK: [&str; 6] = ["addvectors", "atax", "bicg", "nw", "streamtriad", "2dconv"];
 
 impl Predicting {
     /// The paper's, as it reports it.
@@ -51,14 +51,20 @@ impl Predicting {
 
     /// What a study runs of a program.
     pub(super) fn of(program: &Program, effort: Effort) -> Vec<Scheme> {
-        if effort == Effort::Quick {
-            return if QUICK.contains(&program.name) { vec![Self::REVISED] } else { Vec::new() };
+        let printed = || PRINTED.map(|(_, cycles)| Scheme::Predicting(Self::Paper(cycles)));
+        match effort {
+            Effort::Quick if QUICK.contains(&program.name) => return vec![Self::REVISED],
+            Effort::Quick => return Vec::new(),
+            // It takes minutes: what the paper has of it.
+            Effort::Standard if program.is_long => return printed().into(),
+            Effort::Standard | Effort::Full => {}
         }
-        let latencies = PRINTED.into_iter().chain(BEYOND).map(|(_, cycles)| Self::Paper(cycles));
+        let beyond = BEYOND.map(|(_, cycles)| Self::Paper(cycles));
         let others = [Self::Nothing, Self::EveryRequest, Self::Oversubscribed(PERCENT)];
         let tables = TABLES.map(Self::Table);
         let blocks = BLOCKS.map(|(most, least)| Self::Blocks(most, least));
-        latencies.chain(others).chain(tables).chain(blocks).map(Scheme::Predicting).collect()
+        let more = beyond.into_iter().chain(others).chain(tables).chain(blocks).map(Scheme::Predicting);
+        printed().into_iter().chain(more).collect()
     }
 
     /// What is run of a program that was never seen.
