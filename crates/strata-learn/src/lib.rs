@@ -4,7 +4,7 @@
 //! * [`spec`], [`model`], [`parameters`]: models, whose layers have hand-written backward passes;
 //! * [`train`], [`score`], [`baseline`]: learning, and how good it is beside tables that remember;
 //! * [`quantise`], [`memory`], [`checkpoint`]: weights of few bits, what a model takes, files;
-//! * [`inference`], [`online`]: one prediction at a time, and a predictor that learns while a program runs.
+//! * [`inference`], [`online`], [`remembering`]: one prediction at a time, and predictors that learn while a program runs.
 //!
 //! Invariants: results are the same on every machine and at any number of threads: no product is fused, no sum reordered, no
 //! function of the platform's mathematics library called; every layer's gradients match finite differences; one prediction has
@@ -48,6 +48,7 @@ pub mod online;
 pub mod parameters;
 pub mod quantise;
 pub mod random;
+pub mod remembering;
 pub mod score;
 pub mod spec;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::geometry::{Page, Tree};
 use crate::model::{Uvm, Wake};
 use crate::prefetch::Asked;
-use crate::settings::{Charge, Trigger};
+use crate::settings::Charge;
 use crate::space::Flags;
 use crate::transfer::Incoming;
 use std::ops::Range;
@@ -73,40 +73,14 @@ impl Uvm {
         pages
     }
 
-    /// A predictor may name more pages, which come later. Only so many predictions are made at once: those of faults wait for
-    /// their turn, those of mere requests are left out, since another will come.
-    pub(crate) fn ask_predictor(&mut self, now: Picos, out: &mut Actions) {
-        let cycle = self.cycle(now);
-        let waits = self.config.predicts_on == Trigger::Fault;
-        let Some(turn) = self.predicting.iter_mut().min().filter(|free| waits || **free <= cycle) else { return };
-        let mut pages = Vec::new();
-        self.prefetcher.predict(&self.space, &mut pages);
-        if !pages.is_empty() {
-            *turn = cycle.max(*turn) + self.prefetcher.latency();
-            let ready = *turn;
-            self.predicted.push_back(pages);
-            self.wake_at(ready, Wake::Predicted, out);
-        }
-    }
-
-    /// A prediction has taken its time.
-    pub(crate) fn prediction_is_ready(&mut self, now: Picos, out: &mut Actions) {
-        let mut pages = self.predicted.pop_front().unwrap_or_default();
-        pages.retain(|&page| self.space.is_managed(page) && self.space.is_absent(page));
-        pages.sort_unstable();
-        pages.dedup();
-        self.schedule(&pages, &[], true, now);
-        self.make_room(now, out);
-        self.begin_read(now, out);
-    }
-
-    /// Queues pages: a transfer ends at every gap and behind every faulted page. `charges`: each fault is served before its
-    /// transfer.
+    /// Queues pages: a transfer ends at every gap and behind every faulted page; if the prefetcher gathers, not at gaps within a
+    /// block. `charges`: each fault is served before its transfer.
     pub(crate) fn schedule(&mut self, pages: &[Page], faults: &[Page], charges: bool, now: Picos) {
         let since = self.cycle(now);
         let covers = self.prefetcher.covers_faults();
         let each = pages.len() as u64 / faults.len().max(1) as u64;
-        let mut run: Option<Range<u32>> = None;
+        let gathers = self.prefetcher.gathers();
+        let mut runs: Vec<Range<u32>> = Vec::new();
         for (k, &page) in pages.iter().enumerate() {
             let faulted = faults.binary_search(&page).is_ok();
             self.space.queue(page);
@@ -121,19 +95,22 @@ impl Uvm {
                 flags.set(Flags::COVERED);
                 self.counts.prefetches += 1;
             }
-            let whole = run.get_or_insert(page.0..page.0);
-            whole.end = page.0 + 1;
-            let gap = pages.get(k + 1).is_none_or(|next| next.0 != page.0 + 1);
+            match runs.last_mut() {
+                Some(run) if run.end == page.0 => run.end += 1,
+                _ => runs.push(page.0..page.0 + 1),
+            }
+            let block = |page: Page| self.space.geometry.block(page);
+            let gap =
+                pages.get(k + 1).is_none_or(|&next| next.0 != page.0 + 1 && !(gathers && block(next) == block(page)));
             if faulted && charges {
                 self.charge(each);
                 if self.config.fault_waits_for_prediction {
-                    self.channels.push(Incoming::Service { cycles: self.prefetcher.latency() });
+                    self.channels.push(Incoming::Service { cycles: self.config.prediction_latency });
                 }
             }
-            if (faulted || gap)
-                && let Some(pages) = run.take()
-            {
-                self.channels.push(Incoming::Pages { pages, faults: u64::from(faulted), since, blocked: None });
+            if faulted || gap {
+                let runs = std::mem::take(&mut runs);
+                self.channels.push(Incoming::Pages { runs, faults: u64::from(faulted), since, blocked: None });
             }
         }
     }

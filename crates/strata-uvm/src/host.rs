@@ -143,7 +143,7 @@ impl Uvm {
                 flags.set(Flags::COVERED);
                 self.counts.prefetches += 1;
             }
-            self.channels.push(Incoming::Pages { pages: run, faults: 0, since, blocked: None });
+            self.channels.push(Incoming::Pages { runs: vec![run], faults: 0, since, blocked: None });
         }
         self.make_room(now, out);
         self.begin_read(now, out);

@@ -30,6 +30,7 @@ mod list;
 mod model;
 pub mod pcie;
 mod place;
+mod predictions;
 pub mod prefetch;
 pub mod random;
 pub mod record;

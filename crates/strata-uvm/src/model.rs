@@ -4,6 +4,7 @@ use crate::evict::{self, Eviction, Recency};
 use crate::geometry::{Geometry, Page};
 use crate::pcie::Pcie;
 use crate::place::{Adaptive, Decision, Place, Thrashing};
+use crate::predictions::Predictions;
 use crate::prefetch::{self, Predictor, Prefetcher};
 use crate::random::Random;
 use crate::record::{GmmuRequest, Recorder};
@@ -14,7 +15,6 @@ use crate::space::{Flags, Space};
 use crate::stats::Counts;
 use crate::transfer::Channels;
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 use strata_core::{Addr, Bytes};
@@ -78,10 +78,7 @@ pub struct Uvm {
     pub(crate) recorder: Recorder,
     /// Faults whose walks ended in this cycle.
     pub(crate) batch: Vec<Page>,
-    /// Pages that predictors named, and that come when their latency has passed.
-    pub(crate) predicted: VecDeque<Vec<Page>>,
-    /// When each of the predictions that can be made at once has ended or will end, in core cycles.
-    pub(crate) predicting: Vec<u64>,
+    pub(crate) predictions: Predictions,
     /// Device memory, and what other allocations take of it, in pages.
     pub(crate) memory: u64,
     pub(crate) unmanaged: Vec<(Addr, u64)>,
@@ -124,8 +121,7 @@ impl Uvm {
             service: Service::default(),
             recorder: Recorder::new(machine.sms_per_tpc, config.trace),
             batch: Vec::new(),
-            predicted: VecDeque::new(),
-            predicting: vec![0; config.predictions_in_flight],
+            predictions: Predictions::new(config.predictions_in_flight),
             memory: memory.0 / config.page_size.0,
             unmanaged: Vec::new(),
             warps_leave: true,
@@ -204,6 +200,7 @@ impl Uvm {
         }
         flags.set(Flags::TOUCHED);
         let (prefetched, foreseen) = (flags.has(Flags::PREFETCHED), flags.has(Flags::COVERED));
+        self.counts.predicted_used += u64::from(flags.has(Flags::PREDICTED));
         self.counts.used += 1;
         self.counts.prefetched_used += u64::from(prefetched);
         self.counts.used_prefetched += u64::from(prefetched);

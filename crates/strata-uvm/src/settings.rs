@@ -118,7 +118,7 @@ pub const SETTINGS: &[Setting] = &[
         "predictor",
         "shipped",
         Allowed::Text,
-        "checkpoint of the learned prefetcher (`strata prefetch train`); `shipped`: the one that comes with the project",
+        "checkpoint of the learned prefetcher (`strata prefetch train`); `shipped`: the one that comes with the project; `stride`, `markov`: tables in its place",
         "prefetching paper, section 7.1: pre-trained on five programs with other inputs"
     ),
     setting!(

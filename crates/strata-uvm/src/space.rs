@@ -32,9 +32,18 @@ impl Flags {
     pub(crate) const RESCUED: Self = Self(256);
     /// In the driver's fault buffer.
     pub(crate) const ASKED: Self = Self(512);
+    /// Queued because a predictor named it.
+    pub(crate) const PREDICTED: Self = Self(1024);
     /// What ends with the stay of a page.
-    const OF_STAY: Self =
-        Self(Self::VALID.0 | Self::DIRTY.0 | Self::LEAVING.0 | Self::TOUCHED.0 | Self::PREFETCHED.0 | Self::COVERED.0);
+    const OF_STAY: Self = Self(
+        Self::VALID.0
+            | Self::DIRTY.0
+            | Self::LEAVING.0
+            | Self::TOUCHED.0
+            | Self::PREFETCHED.0
+            | Self::COVERED.0
+            | Self::PREDICTED.0,
+    );
 
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0

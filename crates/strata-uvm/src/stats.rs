@@ -35,6 +35,14 @@ counts! {
     used: "used_pages", Pages, "pages accessed since they came or were queued, each once per stay";
     used_foreseen: "used_foreseen", Pages, "of those, the ones that a prefetcher brought or had queued, the block of a fault included";
     used_prefetched: "used_by_prefetch", Pages, "of those, the ones that came without a fault of their own";
+    predictions: "predictions.made", Events, "predictions of a learned prefetcher";
+    predicted_nothing: "predictions.of_nothing", Events, "of those, the ones that named no page: it did not know";
+    predicted_elsewhere: "predictions.elsewhere", Pages, "predicted pages that belong to no allocation: dropped";
+    predicted_here: "predictions.here", Pages, "predicted pages that were on the device or on their way already: dropped";
+    predicted_late: "predictions.late", Pages, "predicted pages that were asked for while the prediction was made: dropped";
+    predicted_queued: "predictions.queued", Pages, "predicted pages put into the queue to the device";
+    predicted_rode: "predictions.rode", Pages, "of those, the ones that travel with the rest of a faulted block";
+    predicted_used: "predictions.used", Pages, "of those put into the queue, the ones accessed before they left";
     evicted_dirty: "evicted_dirty", Pages, "pages that left for want of room and were written to";
     evicted_clean: "evicted_clean", Pages, "pages that left for want of room and were not";
     thrashed: "thrashed_pages", Pages, "pages that came again after they had to leave";

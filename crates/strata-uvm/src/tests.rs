@@ -1,10 +1,10 @@
 //! Unified memory in a machine: nothing is lost, faults come when they should, times are those of the link.
 
+mod predictions;
 mod script;
 
-use crate::model::Wake;
 use crate::random::Random;
-use crate::{Config, Counts, GmmuRequest, Handle, Machine as Gpu, Predictor, SETTINGS, Uvm};
+use crate::{Config, Counts, Handle, Machine as Gpu, Predictor, SETTINGS, Uvm};
 use script::{Do, Script};
 use strata_core::settings::Settings;
 use strata_core::{Addr, Advice, Bytes};
@@ -323,57 +323,4 @@ fn reads_are_remote_until_a_block_is_hot() {
     // What UVMSmart takes for a local page afterwards holds nothing, which the checker rightly finds.
     assert!(matches!(run, Err(MachineError::Data(_))), "{run:?}");
     assert!(bench.counts().remote >= 1 && bench.counts().faults == 0);
-}
-
-/// Always knows that the page one megabyte further is next.
-struct OneMegabyteOn(u64);
-
-impl Predictor for OneMegabyteOn {
-    fn observe(&mut self, request: &GmmuRequest) {
-        self.0 = request.page + MB;
-    }
-
-    fn predict(&mut self, addresses: &mut Vec<Addr>) {
-        addresses.push(Addr(self.0));
-    }
-}
-
-#[test]
-fn what_a_predictor_names_comes_after_its_latency() {
-    let set = ["uvm.prefetcher=learned", "uvm.prediction_latency=5000"];
-    let mut bench = Bench::with_predictor(&set, 0, Some(Box::new(OneMegabyteOn(0))));
-    bench.allocate(0, 2 * MB);
-    bench.run(&[&touches(0)]).expect("it runs");
-    let c = bench.counts();
-    assert_eq!((c.faults, c.migrated, c.prefetched), (1, 17, 16));
-    bench.run(&[&[Do::Load(BASE + MB)]]).expect("it runs");
-    assert_eq!((bench.counts().faults, bench.counts().prefetched_used), (1, 1));
-}
-
-#[test]
-fn predictions_are_made_one_at_a_time_unless_told_otherwise() {
-    let ready = |set: &[&str]| {
-        let set = [&["uvm.prefetcher=learned", "uvm.prediction_latency=1000"], set].concat();
-        let config = Config::new(&Settings::read("uvm", SETTINGS, &set).expect("good")).expect("good");
-        let gpu = Gpu { core_khz: 1_000_000, sms_per_tpc: 1, memory: Bytes(1 << 30) };
-        let predictor = Some(Box::new(OneMegabyteOn(0)) as Box<dyn Predictor>);
-        let mut uvm = Uvm::new(config, gpu, Addr(BASE)..Addr(2 * BASE), predictor).expect("a predictor");
-        let call = HostCall::Allocates { start: Addr(BASE), size: Bytes(8 * MB), name: "a".into() };
-        uvm.host(&call, Picos(0), &mut Vec::new());
-        let mut actions = Vec::new();
-        for page in [0, 500, 1000] {
-            let address = Addr(BASE + page * 4 * KB);
-            let (warp, pc, sm, cta, kernel) = (strata_core::WarpId(0), 0, 0, 0, 0);
-            let access = AccessInfo { address, sectors: 4, write: false, pc, sm, warp, cta, kernel, instructions: 0 };
-            uvm.walked(PageId(address.0 / (4 * KB)), &access, Picos(0), &mut actions);
-        }
-        let predicted = |action: &Action| match action {
-            Action::Timer { at, token } if *token == Token(Wake::Predicted as u32) => Some(at.0 / 1_000_000),
-            _ => None,
-        };
-        actions.iter().filter_map(predicted).collect::<Vec<_>>()
-    };
-    assert_eq!(ready(&[]), [1, 2, 3]);
-    assert_eq!(ready(&["uvm.predictions_in_flight=2"]), [1, 1, 2]);
-    assert_eq!(ready(&["uvm.prediction_trigger=request"]), [1], "requests do not wait");
 }

@@ -20,9 +20,9 @@ pub(crate) enum Incoming {
         /// Core cycles.
         cycles: u64,
     },
-    /// Consecutive pages.
+    /// Pages, as runs of consecutive ones: a single run, unless the prefetcher gathers.
     Pages {
-        pages: Range<u32>,
+        runs: Vec<Range<u32>>,
         /// Faulted pages of them.
         faults: u64,
         /// Core cycle since when it waits; since when only for room.
@@ -31,6 +31,11 @@ pub(crate) enum Incoming {
     },
     /// A zero-copy read.
     Read(FaultId),
+}
+
+/// Pages of runs.
+fn count(runs: &[Range<u32>]) -> u32 {
+    runs.iter().map(|run| run.end - run.start).sum()
 }
 
 /// Consecutive pages that leave.
@@ -61,10 +66,24 @@ pub(crate) struct Channels {
 
 impl Channels {
     pub(crate) fn push(&mut self, item: Incoming) {
-        if let Incoming::Pages { pages, .. } = &item {
-            self.queued += u64::from(pages.end - pages.start);
+        if let Incoming::Pages { runs, .. } = &item {
+            self.queued += u64::from(count(runs));
         }
         self.reads.push_back(item);
+    }
+
+    /// Adds pages to the first waiting transfer that brings no faulted page and has at most `most` with them; false if there
+    /// is none.
+    pub(crate) fn ride(&mut self, pages: &Range<u32>, most: u32) -> bool {
+        let more = pages.end - pages.start;
+        let waiting = self.reads.iter_mut().find_map(|item| match item {
+            Incoming::Pages { runs, faults: 0, .. } if count(runs) + more <= most => Some(runs),
+            _ => None,
+        });
+        let Some(runs) = waiting else { return false };
+        runs.push(pages.clone());
+        self.queued += u64::from(more);
+        true
     }
 
     /// Nothing moves, and nothing waits to.
@@ -112,12 +131,12 @@ impl Uvm {
                 *cycles
             }
             Incoming::Read(_) => 0,
-            Incoming::Pages { pages, blocked, .. } if u64::from(pages.end - pages.start) > room => {
+            Incoming::Pages { runs, blocked, .. } if u64::from(count(runs)) > room => {
                 blocked.get_or_insert(cycle);
                 return;
             }
-            Incoming::Pages { pages, faults, since, blocked } => {
-                let count = pages.end - pages.start;
+            Incoming::Pages { runs, faults, since, blocked } => {
+                let count = count(runs);
                 let bytes = u64::from(count) * self.space.geometry.page_bytes;
                 let cycles = self.pcie.cycles_of(count, self.space.geometry.page_bytes);
                 let for_room = blocked.map_or(0, |began| cycle - began);
@@ -140,7 +159,11 @@ impl Uvm {
     /// A transfer to the device has ended.
     pub(crate) fn read_ends(&mut self, now: Picos, out: &mut Actions) {
         match self.channels.reading.take() {
-            Some(Incoming::Pages { pages, .. }) => self.pages_come(&pages, out),
+            Some(Incoming::Pages { runs, .. }) => {
+                for pages in &runs {
+                    self.pages_come(pages, out);
+                }
+            }
             Some(Incoming::Read(fault)) => out.push(Action::Resume(fault)),
             Some(Incoming::Service { .. }) | None => {}
         }

@@ -1,4 +1,4 @@
-//! A trained predictor in a machine with unified memory.
+//! A trained predictor, or a table in its place, in a machine with unified memory.
 
 use crate::error::LabError;
 use std::path::Path;
@@ -7,6 +7,7 @@ use strata_learn::access::Access;
 use strata_learn::checkpoint::Trained;
 use strata_learn::inference::Predictor;
 use strata_learn::online::{Online, Rules};
+use strata_learn::remembering::{Remembering, Table};
 use strata_uvm::{Config, GmmuRequest};
 
 /// The predictor that comes with the project: pre-trained on half of the traces of ATAX, Backprop, BICG, Hotspot and NW with
@@ -30,10 +31,25 @@ impl strata_uvm::Predictor for InLoop {
     }
 }
 
+struct TableInLoop(Remembering);
+
+impl strata_uvm::Predictor for TableInLoop {
+    fn observe(&mut self, request: &GmmuRequest) {
+        self.0.observe(&access_of(request));
+    }
+
+    fn predict(&mut self, addresses: &mut Vec<Addr>) {
+        addresses.extend(self.0.predict().map(Addr));
+    }
+}
+
 /// The predictor that settings ask for, if they ask for one.
 pub(crate) fn in_loop(config: &Config) -> Result<Option<Box<dyn strata_uvm::Predictor>>, LabError> {
     if config.prefetcher != "learned" {
         return Ok(None);
+    }
+    if let Some(table) = Table::named(&config.predictor) {
+        return Ok(Some(Box::new(TableInLoop(Remembering::new(table)))));
     }
     let (trained, _) = match config.predictor.as_str() {
         "shipped" => Trained::parse(SHIPPED)

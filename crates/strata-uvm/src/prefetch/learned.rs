@@ -6,7 +6,6 @@
 use super::{Asked, Prefetcher};
 use crate::geometry::Page;
 use crate::record::GmmuRequest;
-use crate::space::Space;
 use strata_core::Addr;
 
 /// Predicts pages from the requests to the GMMU.
@@ -21,15 +20,11 @@ pub trait Predictor {
 /// A predictor as a prefetcher.
 pub struct Learned {
     predictor: Box<dyn Predictor>,
-    latency: u64,
-    /// A predicted page brings its block.
-    whole_blocks: bool,
-    addresses: Vec<Addr>,
 }
 
 impl Learned {
-    pub(super) fn new(predictor: Box<dyn Predictor>, latency: u64, whole_blocks: bool) -> Self {
-        Self { predictor, latency, whole_blocks, addresses: Vec::new() }
+    pub(super) fn new(predictor: Box<dyn Predictor>) -> Self {
+        Self { predictor }
     }
 }
 
@@ -42,20 +37,12 @@ impl Prefetcher for Learned {
         self.predictor.observe(request);
     }
 
-    fn predict(&mut self, space: &Space, pages: &mut Vec<Page>) {
-        self.addresses.clear();
-        self.predictor.predict(&mut self.addresses);
-        let first = space.geometry.address(Page(0));
-        let known = self.addresses.iter().filter(|address| address.0 >= first.0);
-        let named = known.map(|&address| space.geometry.page_at(address)).filter(|&page| space.is_managed(page));
-        if self.whole_blocks {
-            pages.extend(named.flat_map(|page| space.geometry.pages(space.geometry.block(page))).map(Page));
-        } else {
-            pages.extend(named);
-        }
+    fn predict(&mut self, addresses: &mut Vec<Addr>) -> bool {
+        self.predictor.predict(addresses);
+        true
     }
 
-    fn latency(&self) -> u64 {
-        self.latency
+    fn gathers(&self) -> bool {
+        true
     }
 }

@@ -17,6 +17,7 @@ use crate::random::Random;
 use crate::record::GmmuRequest;
 use crate::settings::Config;
 use crate::space::Space;
+use strata_core::Addr;
 
 /// What a prefetcher may look at and change.
 pub struct Asked<'a> {
@@ -45,12 +46,15 @@ pub trait Prefetcher {
     /// A request has reached the GMMU.
     fn observe(&mut self, _request: &GmmuRequest) {}
 
-    /// Names more pages, anywhere, that come after [`Prefetcher::latency`].
-    fn predict(&mut self, _space: &Space, _pages: &mut Vec<Page>) {}
+    /// Names addresses, anywhere, whose pages come when the prediction is ready; false if it does not predict at all.
+    fn predict(&mut self, _addresses: &mut Vec<Addr>) -> bool {
+        false
+    }
 
-    /// Core cycles of a prediction.
-    fn latency(&self) -> u64 {
-        0
+    /// True if what comes with a fault is one request to the host even where pages of its block are here already, and takes
+    /// predicted pages along.
+    fn gathers(&self) -> bool {
+        false
     }
 }
 
@@ -65,9 +69,7 @@ pub(crate) fn named(
         ("sequential", _) => Box::new(sequential::SequentialLocal),
         ("random", _) => Box::new(random::RandomPage),
         ("driver", _) => Box::new(driver::DriverBitmap { threshold: config.prefetch_threshold }),
-        ("learned", Some(predictor)) => {
-            Box::new(Learned::new(predictor, config.prediction_latency, config.prediction_brings_block))
-        }
+        ("learned", Some(predictor)) => Box::new(Learned::new(predictor)),
         ("learned", None) => {
             return Err("`uvm.prefetcher=learned` needs a trained predictor, and there is none in this run".to_owned());
         }
@@ -80,7 +82,7 @@ pub(crate) mod testing {
     use super::*;
     use crate::geometry::Geometry;
     use crate::space::runs;
-    use strata_core::{Addr, Bytes};
+    use strata_core::Bytes;
 
     /// One allocation of `kb` KB, and what the prefetcher makes of faults on it.
     pub(crate) struct Bench<P> {

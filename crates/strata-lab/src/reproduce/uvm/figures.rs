@@ -1,5 +1,6 @@
 //! The figures, made from what was timed.
 
+use super::predicting::Predicting;
 use super::suite::{EVICTIONS, Scheme};
 use super::timing::{Moment, Point, Timing};
 use crate::report::{Cell, Chart, Figure, Kind, Series};
@@ -26,29 +27,34 @@ impl Subject for Timing {
     }
 }
 
-type Column<'a> = by_program::Column<'a, Timing>;
+pub(super) type Column<'a> = by_program::Column<'a, Timing>;
 
 /// Up to where the paper cut the program.
-fn at_cut<'a>(heading: impl Into<String>, scheme: Scheme, value: fn(&Moment) -> f64) -> Column<'a> {
+pub(super) fn at_cut<'a>(heading: impl Into<String>, scheme: Scheme, value: fn(&Moment) -> f64) -> Column<'a> {
     Column::new(heading, 4, move |t: &Timing| t.at_cut(scheme).map(|moment| value(&moment)))
 }
 
 /// At the end of the program.
-fn at_end<'a>(heading: impl Into<String>, decimals: usize, scheme: Scheme, value: fn(&Point) -> f64) -> Column<'a> {
+pub(super) fn at_end<'a>(
+    heading: impl Into<String>,
+    decimals: usize,
+    scheme: Scheme,
+    value: fn(&Point) -> f64,
+) -> Column<'a> {
     Column::new(heading, decimals, move |t: &Timing| t.point(scheme).map(value))
 }
 
 /// What the paper prints.
-fn printed<'a>(heading: &str, paper: &'a PaperNumbers, path: impl Fn(&str) -> String + 'a) -> Column<'a> {
+pub(super) fn printed<'a>(heading: &str, paper: &'a PaperNumbers, path: impl Fn(&str) -> String + 'a) -> Column<'a> {
     Column::new(heading, 4, move |t: &Timing| paper.get(&path(t.program.paper)))
 }
 
-fn frame(id: &'static str, title: &'static str, note: &str, axis: &'static str) -> Frame {
+pub(super) fn frame(id: &'static str, title: &'static str, note: &str, axis: &'static str) -> Frame {
     Frame { id, title, note: note.to_owned(), axis, mean: Mean::Arithmetic, baseline: None, timed: false }
 }
 
 /// The same of times over the baseline's.
-fn ratios(id: &'static str, title: &'static str, note: &str, axis: &'static str) -> Frame {
+pub(super) fn ratios(id: &'static str, title: &'static str, note: &str, axis: &'static str) -> Frame {
     Frame { mean: Mean::Geometric, baseline: Some(1.0), ..frame(id, title, note, axis) }
 }
 
@@ -128,36 +134,42 @@ pub(super) fn figure_11_ends(timings: &[Timing], scheme: Scheme) -> Option<f64> 
     point.course.iter().find(|moment| moment.instructions >= limit).map(|moment| moment.cycle)
 }
 
+/// Both machines, up to where each has done the paper's instructions.
 pub(super) fn figure_11(timings: &[Timing]) -> Option<Figure> {
-    let point = timings.iter().find(|t| t.program.name == FIGURE_11.0)?.point(Scheme::Baseline)?;
-    let bins =
-        ((figure_11_ends(timings, Scheme::Baseline)? / point.bin).ceil() as usize).min(point.gb_per_second.len());
-    let per_point = bins.div_ceil(POINTS).max(1);
-    let means: Vec<f64> =
-        point.gb_per_second[..bins].chunks(per_point).map(|c| c.iter().sum::<f64>() / c.len() as f64).collect();
-    let cycles = |k: usize| (k * per_point) as f64 * point.bin;
-    let chart = Chart {
-        kind: Kind::Lines,
-        axis: "GB/s to the device".into(),
-        categories: (0..means.len()).map(|k| format!("{:.0}", cycles(k))).collect(),
-        series: vec![Series { name: "UVMSmart".into(), values: means.iter().copied().map(Some).collect() }],
-        baseline: None,
+    let bicg = timings.iter().find(|t| t.program.name == FIGURE_11.0)?;
+    let curve =
+        |(name, scheme): (&'static str, Scheme)| Some((name, bicg.point(scheme)?, figure_11_ends(timings, scheme)?));
+    let curves: Vec<_> =
+        [("UVMSmart", Scheme::Baseline), ("learned", Predicting::REVISED)].into_iter().filter_map(curve).collect();
+    let last = curves.iter().map(|(_, _, ends)| *ends).fold(0.0, f64::max);
+    let step = last / POINTS as f64;
+    let series: Vec<Series> = curves
+        .iter()
+        .map(|(name, point, ends)| {
+            let at = |k: usize| (k as f64 * step < *ends).then(|| point.speed(k as f64 * step, (k + 1) as f64 * step));
+            Series { name: (*name).into(), values: (0..POINTS).map(at).collect() }
+        })
+        .collect();
+    let categories: Vec<String> = (0..POINTS).map(|k| format!("{:.0}", k as f64 * step)).collect();
+    let row = |(k, cycle): (usize, &String)| {
+        let values = series.iter().map(|series| Cell::number(series.values[k], 2));
+        [Cell::Text(cycle.clone())].into_iter().chain(values).collect()
     };
     Some(Figure {
         id: "figure-11".into(),
         title: "PCI Express in the first instructions of BICG".into(),
-        note: "Bytes to the device over time, from the launch to where the paper's two million instructions end: the same share \
-               of our run. Transfers grow as the tree fills."
+        note: "GB/s to the device over time, from the launch to where the paper's two million instructions end: the same share \
+               of our run. The tree's transfers grow as it fills; the learned prefetcher's have 64 KB at most."
             .into(),
-        headings: ["core cycle", "GB/s"].map(str::to_owned).into(),
-        rows: means.iter().enumerate().map(|(k, &v)| vec![Cell::Number(cycles(k), 0), Cell::Number(v, 2)]).collect(),
-        chart: Some(chart),
+        headings: ["core cycle".to_owned()].into_iter().chain(series.iter().map(|s| s.name.clone())).collect(),
+        rows: categories.iter().enumerate().map(row).collect(),
+        chart: Some(Chart { kind: Kind::Lines, axis: "GB/s to the device".into(), categories, series, baseline: None }),
         pictures: Vec::new(),
     })
 }
 
 /// Time of a machine over the baseline's, the host's waiting included.
-fn slowdown(t: &Timing, scheme: Scheme) -> Option<f64> {
+pub(super) fn slowdown(t: &Timing, scheme: Scheme) -> Option<f64> {
     let time = |p: &Point| p.cycles + p.copy_cycles;
     Some(time(t.point(scheme)?) / time(t.point(Scheme::Baseline)?))
 }

@@ -1,5 +1,6 @@
 //! The programs of Tables 10 and 11, where the paper cut them, and the machines that are set side by side.
 
+use super::predicting::Predicting;
 use crate::reproduce::Effort;
 
 /// Where a run of the paper stopped (its instruction counts are another compiler's, so a share of the run is meant).
@@ -23,6 +24,13 @@ pub(super) struct Program {
     pub(super) cut: Cut,
     /// It runs for minutes where others take seconds: a quick study has its baseline alone.
     pub(super) is_long: bool,
+}
+
+impl Program {
+    /// One that the paper does not have, to its end.
+    pub(super) const fn beyond(name: &'static str) -> Self {
+        program(name, "", Cut::Whole)
+    }
 }
 
 const fn program(name: &'static str, paper: &'static str, cut: Cut) -> Program {
@@ -64,6 +72,8 @@ pub(super) enum Scheme {
     Oversubscribed(u32, &'static str),
     /// The same with UVMSmart's adaptive engine.
     Adaptive(u32),
+    /// A prefetcher that predicts in place of the tree.
+    Predicting(Predicting),
 }
 
 impl Scheme {
@@ -74,9 +84,9 @@ impl Scheme {
     pub(super) fn of(program: &Program, effort: Effort) -> Vec<Self> {
         match effort {
             Effort::Quick if program.is_long => vec![Self::Baseline],
-            Effort::Quick => Self::QUICK.into(),
-            Effort::Standard => Self::standard(),
-            Effort::Full => Self::all(),
+            Effort::Quick => Self::QUICK.into_iter().chain(Predicting::of(program, effort)).collect(),
+            Effort::Standard => Self::standard().into_iter().chain(Predicting::of(program, effort)).collect(),
+            Effort::Full => Self::all().into_iter().chain(Predicting::of(program, effort)).collect(),
         }
     }
 
@@ -105,6 +115,7 @@ impl Scheme {
             Self::Driver => "the driver".into(),
             Self::Oversubscribed(percent, policy) => format!("{percent} %, {policy}"),
             Self::Adaptive(percent) => format!("{percent} %, adaptive"),
+            Self::Predicting(predicting) => predicting.name(),
         }
     }
 
@@ -118,6 +129,7 @@ impl Scheme {
             Self::Driver => vec!["uvm.model=driver".into()],
             Self::Oversubscribed(percent, policy) => vec![share(percent), format!("uvm.eviction={policy}")],
             Self::Adaptive(percent) => vec![share(percent), "uvm.adaptive=on".into()],
+            Self::Predicting(predicting) => predicting.set(),
         }
     }
 }
@@ -140,7 +152,9 @@ mod tests {
 
     #[test]
     fn every_policy_is_run_at_every_percentage() {
-        assert_eq!(Scheme::of(&PROGRAMS[0], Effort::Full).len(), 4 + PERCENTS.len() * (EVICTIONS.len() + 1));
+        let predicting = Predicting::of(&PROGRAMS[0], Effort::Full).len();
+        let others = 4 + PERCENTS.len() * (EVICTIONS.len() + 1);
+        assert_eq!(Scheme::of(&PROGRAMS[0], Effort::Full).len(), others + predicting);
         assert_eq!(Scheme::Oversubscribed(125, "lfu").set(), ["uvm.oversubscription=1.25", "uvm.eviction=lfu"]);
     }
 }

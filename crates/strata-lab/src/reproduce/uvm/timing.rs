@@ -47,6 +47,10 @@ impl Moment {
         share(self.used_by_prefetch, self.used)
     }
 
+    pub(super) fn ipc(&self) -> f64 {
+        share(self.instructions, self.cycle)
+    }
+
     pub(super) fn unity(&self) -> f64 {
         strata_uvm::stats::unity(self.accuracy(), self.coverage(), self.hit_rate())
     }
@@ -54,6 +58,31 @@ impl Moment {
 
 fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// What became of predictions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Predictions {
+    pub(super) made: f64,
+    pub(super) of_nothing: f64,
+    pub(super) elsewhere: f64,
+    pub(super) here: f64,
+    pub(super) late: f64,
+    pub(super) queued: f64,
+    pub(super) rode: f64,
+    pub(super) used: f64,
+}
+
+impl Predictions {
+    /// Of all pages that were named.
+    pub(super) fn share(&self, part: f64) -> f64 {
+        share(part, self.elsewhere + self.here + self.late + self.queued)
+    }
+
+    /// Of those that were put into the queue.
+    pub(super) fn of_queued(&self, part: f64) -> f64 {
+        share(part, self.queued)
+    }
 }
 
 /// What is kept of a run.
@@ -66,6 +95,7 @@ pub(super) struct Point {
     /// The counts in the course of the run, those at its end last.
     pub(super) course: Vec<Moment>,
     pub(super) thrashed: f64,
+    pub(super) predictions: Predictions,
     pub(super) in_busy: f64,
     /// GB/s to the device by bins of core cycles.
     pub(super) bin: f64,
@@ -77,6 +107,14 @@ impl Point {
     /// At the end.
     pub(super) fn whole(&self) -> Moment {
         self.course.last().copied().unwrap_or_default()
+    }
+
+    /// GB/s to the device from a core cycle to another, the mean of the bins that these touch.
+    pub(super) fn speed(&self, from: f64, to: f64) -> f64 {
+        let count = self.gb_per_second.len();
+        let first = ((from / self.bin) as usize).min(count);
+        let last = ((to / self.bin).ceil() as usize).clamp(first, count);
+        share(self.gb_per_second[first..last].iter().sum(), (last - first) as f64)
     }
 
     /// The last moment of a share of all instructions.
@@ -126,6 +164,16 @@ impl Point {
             instructions,
             course,
             thrashed: count("thrashed_pages"),
+            predictions: Predictions {
+                made: count("predictions.made"),
+                of_nothing: count("predictions.of_nothing"),
+                elsewhere: count("predictions.elsewhere"),
+                here: count("predictions.here"),
+                late: count("predictions.late"),
+                queued: count("predictions.queued"),
+                rode: count("predictions.rode"),
+                used: count("predictions.used"),
+            },
             in_busy: count("pcie.in_busy"),
             bin: seen["pcie"]["cycles_per_bin"].as_f64().unwrap_or(0.0),
             gb_per_second: numbers(&seen["pcie"]["gb_per_second_in"]),

@@ -1,0 +1,110 @@
+//! Predictions: made one after the other or a few at once, each for so long; then the pages that it named come.
+//!
+//! The prefetching paper (section 4) counts the predicted page into the request that brings the rest of the faulted block, "15 + 1 =
+//! 16 pages (64 KB)". So a page whose prediction is ready travels with the first such transfer that still waits and has room
+//! for it within 64 KB, and alone only if there is none: the link carries a page alone at a fifth of the speed.
+
+use crate::geometry::Page;
+use crate::model::{Uvm, Wake};
+use crate::settings::Trigger;
+use crate::space::{Flags, runs};
+use crate::transfer::Incoming;
+use std::collections::VecDeque;
+use strata_core::Addr;
+use strata_sim::seam::Actions;
+use strata_sim::time::Picos;
+
+/// Predictions under way.
+#[derive(Debug)]
+pub(crate) struct Predictions {
+    /// The pages that each named, in the order in which they are ready.
+    named: VecDeque<Vec<Page>>,
+    /// When each of those that can be made at once has ended or will end, in core cycles.
+    turns: Vec<u64>,
+    addresses: Vec<Addr>,
+}
+
+impl Predictions {
+    pub(crate) fn new(at_once: usize) -> Self {
+        Self { named: VecDeque::new(), turns: vec![0; at_once], addresses: Vec::new() }
+    }
+}
+
+impl Uvm {
+    /// A predictor may name more pages, which come later. Only so many predictions are made at once: those of faults wait for
+    /// their turn, those of mere requests are left out, since another will come.
+    pub(crate) fn ask_predictor(&mut self, now: Picos, out: &mut Actions) {
+        let cycle = self.cycle(now);
+        let waits = self.config.predicts_on == Trigger::Fault;
+        let Some(turn) = self.predictions.turns.iter_mut().min().filter(|free| waits || **free <= cycle) else {
+            return;
+        };
+        self.predictions.addresses.clear();
+        if !self.prefetcher.predict(&mut self.predictions.addresses) {
+            return;
+        }
+        *turn = cycle.max(*turn) + self.config.prediction_latency;
+        let ready = *turn;
+        self.counts.predictions += 1;
+        self.counts.predicted_nothing += u64::from(self.predictions.addresses.is_empty());
+        let mut pages = self.pages_named();
+        let named = pages.len();
+        pages.retain(|&page| self.space.is_absent(page));
+        self.counts.predicted_here += (named - pages.len()) as u64;
+        if !pages.is_empty() {
+            self.predictions.named.push_back(pages);
+            self.wake_at(ready, Wake::Predicted, out);
+        }
+    }
+
+    /// The pages of the addresses that were named, ascending: their blocks, if the settings say so.
+    fn pages_named(&mut self) -> Vec<Page> {
+        let (space, geometry) = (&self.space, &self.space.geometry);
+        let mut pages = Vec::new();
+        for &address in &self.predictions.addresses {
+            let page = self.managed.contains(&address).then(|| geometry.page_at(address));
+            match page.filter(|&page| space.is_managed(page)) {
+                Some(page) if self.config.prediction_brings_block => {
+                    let block = geometry.pages(geometry.block(page)).map(Page);
+                    pages.extend(block.filter(|&page| space.is_managed(page)));
+                }
+                Some(page) => pages.push(page),
+                None => self.counts.predicted_elsewhere += 1,
+            }
+        }
+        pages.sort_unstable();
+        pages.dedup();
+        pages
+    }
+
+    /// A prediction has taken its time.
+    pub(crate) fn prediction_is_ready(&mut self, now: Picos, out: &mut Actions) {
+        let mut pages = self.predictions.named.pop_front().unwrap_or_default();
+        let named = pages.len();
+        // An allocation may have gone meanwhile.
+        pages.retain(|&page| self.space.is_managed(page) && self.space.is_absent(page));
+        self.counts.predicted_late += (named - pages.len()) as u64;
+        let since = self.cycle(now);
+        let most = self.space.geometry.pages_per_block;
+        let numbers: Vec<u32> = pages.iter().map(|page| page.0).collect();
+        for run in runs(&numbers) {
+            for page in run.clone().map(Page) {
+                self.space.queue(page);
+                let flags = self.space.flags_mut(page);
+                for flag in [Flags::PREFETCHED, Flags::COVERED, Flags::PREDICTED] {
+                    flags.set(flag);
+                }
+            }
+            let count = u64::from(run.end - run.start);
+            self.counts.prefetches += count;
+            self.counts.predicted_queued += count;
+            if self.channels.ride(&run, most) {
+                self.counts.predicted_rode += count;
+            } else {
+                self.channels.push(Incoming::Pages { runs: vec![run], faults: 0, since, blocked: None });
+            }
+        }
+        self.make_room(now, out);
+        self.begin_read(now, out);
+    }
+}
