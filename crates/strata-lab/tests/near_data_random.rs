@@ -63,17 +63,20 @@ fn a_loop(random: &mut Random, label: u32, from: &str, to: &str) -> String {
 /// Loads and stores without a loop, of which some lanes may do none.
 fn a_block(random: &mut Random, label: u32, from: &str, to: &str) -> String {
     let mask = random.pick(&[0, 1, 16, 64]);
-    let mut text = format!("and.b32 %r27, %r1, {mask}; setp.ne.u32 %p2, %r27, 0; @%p2 bra SKIP{label};\n");
-    for k in 0..4 {
-        let word = k * 128;
-        text += &format!(
+    let access = |word: u32| {
+        format!(
             "add.u32 %r22, %r3, {word}; add.u32 %r22, %r22, %r1; mul.wide.u32 %rd10, %r22, 4;
             add.u64 %rd11, {from}, %rd10; ld.global.u32 %r24, [%rd11];
             add.u64 %rd12, {to}, %rd10; ld.global.u32 %r25, [%rd12];
             mad.lo.u32 %r10, %r24, 3, %r10; add.u32 %r10, %r10, %r25; st.global.u32 [%rd12], %r10;\n"
-        );
-    }
-    text + &format!("SKIP{label}:\n")
+        )
+    };
+    let accesses = [0, 128, 256, 384].map(access).concat();
+    format!(
+        "and.b32 %r27, %r1, {mask}; setp.ne.u32 %p2, %r27, 0; @%p2 bra SKIP{label};
+        {accesses}
+        SKIP{label}:\n"
+    )
 }
 
 /// A kernel of a few stages with barriers between them, which store to two arrays in turn.

@@ -49,7 +49,7 @@ impl StackMap {
     }
 
     /// Line `rest` of those that live on a stack.
-    const fn in_stack(&self, stack: u64, rest: u64) -> Placed {
+    const fn in_stack(self, stack: u64, rest: u64) -> Placed {
         let local = rest >> self.vault_bits;
         // The bits above those that the baseline map gives to the stack, so that both together spread a stride.
         let (mut above, mut hash) = (local >> self.stack_bits, rest);
