@@ -43,7 +43,7 @@ pub fn read(path: &Path) -> Result<Vec<Access>, LearnError> {
         accesses.extend((0..rows).map(|row| access(&columns, row)));
     }
     if accesses.is_empty() {
-        let reason = "there is no request in it: the program accessed no managed memory";
+        let reason = "the program accessed no managed memory; record one that does";
         return Err(LearnError::Empty(format!("`{}` is an empty trace: {reason}", path.display())));
     }
     Ok(accesses)
@@ -81,5 +81,31 @@ fn column(group: &dyn RowGroupReader, place: usize, rows: usize) -> Result<Vec<i
             Ok(values.into_iter().map(i64::from).collect())
         }
         _ => Err(format!("column {place} has another type")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_trace_without_requests_or_columns_says_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("gmmu.parquet");
+        let message = |columns: &[&str]| {
+            let columns: String = columns.iter().map(|name| format!("required int64 {name}; ")).collect();
+            let schema = parse_message_type(&format!("message gmmu {{ {columns} }}")).expect("a schema");
+            let file = File::create(&path).expect("a file");
+            let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::default()).expect("a writer");
+            writer.close().expect("written");
+            read(&path).expect_err("it is of no use").to_string()
+        };
+        let said = message(&COLUMNS);
+        assert!(said.contains("is an empty trace: the program accessed no managed memory"), "{said}");
+        let said = message(&COLUMNS[..10]);
+        assert!(said.contains("it has no column `array`; record it again"), "{said}");
     }
 }
