@@ -96,7 +96,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("gmmu.parquet");
         let message = |columns: &[&str]| {
-            let columns: String = columns.iter().map(|name| format!("required int64 {name}; ")).collect();
+            let columns: Vec<String> = columns.iter().map(|name| format!("required int64 {name};")).collect();
+            let columns = columns.concat();
             let schema = parse_message_type(&format!("message gmmu {{ {columns} }}")).expect("a schema");
             let file = File::create(&path).expect("a file");
             let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::default()).expect("a writer");
