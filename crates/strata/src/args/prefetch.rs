@@ -56,6 +56,12 @@ pub(crate) struct PrefetchTrace {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// A step length that training can do something with: with any other, weights would stand still or be no numbers.
+fn step_length(text: &str) -> Result<f32, String> {
+    let rate = text.parse().ok().filter(|rate| *rate > 0.0 && *rate <= 1.0);
+    rate.ok_or_else(|| "a step length is more than 0 and at most 1, such as 0.002".to_owned())
+}
+
 /// What models are trained on, and how much
 #[derive(Args)]
 pub(crate) struct Training {
@@ -78,7 +84,7 @@ pub(crate) struct Training {
     #[arg(long, value_name = "N")]
     pub(crate) epochs: Option<usize>,
     /// Step length at the beginning; it falls to a twentieth [default: the model's own]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true, value_parser = step_length)]
     pub(crate) rate: Option<f32>,
     /// Seed of parameters, order and division
     #[arg(long, value_name = "N", default_value_t = 1)]
