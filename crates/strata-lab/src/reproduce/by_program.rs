@@ -3,19 +3,26 @@
 use super::{geometric_mean, mean};
 use crate::report::{Cell, Chart, Figure, Kind, Series};
 
+/// The group of all programs.
+pub(super) const ALL: &str = "all";
+
 /// One program of a study, with all that was measured of it.
 pub(super) trait Subject: Sized {
     /// Groups of programs that get means of their own.
-    const GROUPS: &'static [&'static str];
+    const GROUPS: &'static [&'static str] = &[ALL];
 
     /// The program.
     fn name(&self) -> &'static str;
 
     /// True if it is part of this one of the groups.
-    fn is_in(&self, group: &str) -> bool;
+    fn is_in(&self, group: &str) -> bool {
+        group == ALL
+    }
 
     /// It fits into the machine's caches: what depends on these is shown and marked, and is no part of means.
-    fn is_cache_resident(&self) -> bool;
+    fn is_cache_resident(&self) -> bool {
+        false
+    }
 }
 
 /// What a program has in a column.

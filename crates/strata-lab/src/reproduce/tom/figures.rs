@@ -9,25 +9,12 @@ use crate::report::Figure;
 use crate::reproduce::Subject;
 use crate::reproduce::by_program::{self, Frame, Mean, by_program};
 
-/// All programs.
-pub(super) const ALL: &str = "all";
-
 /// The four systems of Figures 8 to 10.
 pub(super) const FOUR: [Scheme; 4] = [NOCTRL_BMAP, NOCTRL_TMAP, CTRL_BMAP, CTRL_TMAP];
 
 impl Subject for Timing {
-    const GROUPS: &'static [&'static str] = &[ALL];
-
     fn name(&self) -> &'static str {
         self.program.name
-    }
-
-    fn is_in(&self, _: &str) -> bool {
-        true
-    }
-
-    fn is_cache_resident(&self) -> bool {
-        false
     }
 }
 

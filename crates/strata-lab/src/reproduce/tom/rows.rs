@@ -1,11 +1,11 @@
 //! The paper's numbers beside ours.
 
-use super::figures::ALL;
 use super::suite::{
     BASELINE, CROSS, CTRL_BMAP, CTRL_ORACLE, CTRL_TMAP, IDEAL, INCOHERENT, INTERNAL_1X, NOCTRL_BMAP, NOCTRL_TMAP,
     Scheme, WARPS_4X,
 };
 use super::timing::{Part, Point, Timing};
+use crate::reproduce::by_program::ALL;
 use crate::reproduce::{Paper, PaperNumbers, Row, mean};
 use strata_tom::storage::Storage;
 

@@ -7,23 +7,9 @@ use crate::report::{Cell, Chart, Figure, Kind, Series};
 use crate::reproduce::by_program::{self, Frame, Mean, by_program};
 use crate::reproduce::{PaperNumbers, Subject};
 
-/// The only group of programs.
-pub(super) const ALL: &str = "all";
-
 impl Subject for Timing {
-    const GROUPS: &'static [&'static str] = &[ALL];
-
     fn name(&self) -> &'static str {
         self.program.name
-    }
-
-    fn is_in(&self, _: &str) -> bool {
-        true
-    }
-
-    /// Pages, not cache lines, are what this study is about.
-    fn is_cache_resident(&self) -> bool {
-        false
     }
 }
 

@@ -1,11 +1,11 @@
 //! What the paper reports of its predictor, and what it does not: figures and rows.
 
-use super::figures::{ALL, Column, at_cut, at_end, frame, printed, ratios, slowdown};
+use super::figures::{Column, at_cut, at_end, frame, printed, ratios, slowdown};
 use super::predicting::{BEYOND, BLOCKS, MICROSECOND, PERCENT, PRINTED, Predicting, TABLES};
 use super::suite::Scheme;
 use super::timing::{Moment, Timing};
 use crate::report::Figure;
-use crate::reproduce::by_program::{Frame, by_program};
+use crate::reproduce::by_program::{ALL, Frame, by_program};
 use crate::reproduce::{Paper, PaperNumbers, Row, geometric_mean, mean};
 
 const REVISED: Scheme = Predicting::REVISED;

@@ -17,7 +17,7 @@ use super::{Effort, Paper, PaperNumbers, Row, geometric_mean, mean};
 use crate::error::LabError;
 use crate::monitor::Step;
 use crate::report::Page;
-use figures::ALL;
+use crate::reproduce::by_program::ALL;
 use predicting::{NEVER_SEEN, Predicting};
 use std::path::Path;
 use suite::{PERCENTS, PROGRAMS, Program, Scheme};

@@ -5,22 +5,11 @@ use super::trainings::Learned;
 use crate::prefetch::{Feature, Fitting, Kind as Model};
 use crate::report::{Cell, Chart, Figure, Kind, Series};
 use crate::reproduce::by_program::{self, Frame, Mean, by_program};
-use crate::reproduce::uvm::figures::ALL;
 use crate::reproduce::{PaperNumbers, Subject};
 
 impl Subject for &Learned {
-    const GROUPS: &'static [&'static str] = &[ALL];
-
     fn name(&self) -> &'static str {
         self.program.name
-    }
-
-    fn is_in(&self, _: &str) -> bool {
-        true
-    }
-
-    fn is_cache_resident(&self) -> bool {
-        false
     }
 }
 

@@ -9,10 +9,10 @@ mod trainings;
 
 use super::super::runs::Runs;
 use super::super::{Effort, Paper, PaperNumbers, Row, mean};
-use super::figures::ALL;
 use crate::error::LabError;
 use crate::monitor::Step;
 use crate::report::Figure;
+use crate::reproduce::by_program::ALL;
 use suite::{Extent, PROGRAMS, Program, QUICK};
 use trainings::{Learned, Trainings};
 
