@@ -97,28 +97,43 @@ impl Predictor {
         }
     }
 
-    /// Measures predictions of these histories, one behind the other, each `rounds` times.
+    /// Measures predictions of these histories, one behind the other, each `rounds` times. What reading the clock takes is not
+    /// in it.
     pub fn latency(&mut self, ids: &[u32], history: usize, rounds: usize) -> Latency {
+        let clock = at_share(&sorted((0..1000).map(|_| timed(|| ())).collect()), 0.5);
         let mut times = Vec::new();
-        let mut sum = 0u64;
         for round in 0..=rounds {
             for ids in ids.chunks_exact(history) {
-                let begin = Instant::now();
-                let best = self.best(ids);
-                let time = begin.elapsed().as_nanos() as u64;
-                std::hint::black_box(best);
+                let time = timed(|| self.best(ids)).saturating_sub(clock);
                 // The first round warms caches up.
                 if round > 0 {
                     times.push(time);
-                    sum += time;
                 }
             }
         }
-        times.sort_unstable();
-        let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or(0);
+        let times = sorted(times);
+        let sum: u64 = times.iter().sum();
         let per_second = (times.len() as u128 * 1_000_000_000 / u128::from(sum.max(1))) as u64;
-        Latency { p50: at(0.5), p90: at(0.9), p99: at(0.99), per_second }
+        let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| at_share(&times, share));
+        Latency { p50, p90, p99, per_second }
     }
+}
+
+/// Nanoseconds that something takes, with those of reading the clock.
+fn timed<T>(something: impl FnOnce() -> T) -> u64 {
+    let begin = Instant::now();
+    std::hint::black_box(something());
+    begin.elapsed().as_nanos() as u64
+}
+
+fn sorted(mut times: Vec<u64>) -> Vec<u64> {
+    times.sort_unstable();
+    times
+}
+
+/// The time that this share of all does not exceed.
+fn at_share(sorted: &[u64], share: f64) -> u64 {
+    sorted.get((sorted.len() as f64 * share) as usize).copied().unwrap_or(0)
 }
 
 /// Where the greatest of some numbers is, the first if there are several.
@@ -137,29 +152,28 @@ fn greatest_avx2(values: &[f32]) -> Option<usize> {
     greatest_plain(values)
 }
 
-/// Blocks first, then within one.
+/// The greatest value first, then where it is.
 #[inline(always)]
 fn greatest_plain(values: &[f32]) -> Option<usize> {
-    const BLOCK: usize = 64;
-    let most = |block: &[f32]| -> f32 {
-        let mut lanes = [f32::NEG_INFINITY; 8];
-        let (whole, rest) = block.as_chunks::<8>();
-        for eight in whole {
-            for (most, value) in lanes.iter_mut().zip(eight) {
-                // Not `f32::max`, which must look for numbers that are none.
-                *most = if *value > *most { *value } else { *most };
-            }
-        }
-        lanes.iter().chain(rest).fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a })
-    };
-    let mut best = (0, f32::NEG_INFINITY);
-    for (k, block) in values.chunks(BLOCK).enumerate() {
-        let most = most(block);
-        if most > best.1 {
-            best = (k * BLOCK, most);
+    // As many as fill some wide registers.
+    const BLOCK: usize = 32;
+    let (blocks, rest) = values.as_chunks::<BLOCK>();
+    let mut lanes = [f32::NEG_INFINITY; BLOCK];
+    for block in blocks {
+        for (most, value) in lanes.iter_mut().zip(block) {
+            // Not `f32::max`, which must look for numbers that are none.
+            *most = if *value > *most { *value } else { *most };
         }
     }
-    values.get(best.0..)?.iter().position(|value| *value == best.1).map(|at| best.0 + at)
+    let most = lanes.iter().chain(rest).fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a });
+    let mut first = 0;
+    for block in blocks {
+        if block.iter().fold(false, |found, value| found | (*value == most)) {
+            break;
+        }
+        first += BLOCK;
+    }
+    values[first..].iter().position(|value| *value == most).map(|at| first + at)
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ const WIDE: usize = 16;
 /// What is packed at once of the second factor: a panel of it stays in the first-level cache, all of it in the second.
 const INNER: usize = 256;
 const COLUMNS: usize = 256;
+/// Rows of the first factor are read where they lie if the second has no more columns: packing them would cost more than it saves.
+const FEW: usize = 128;
 
 /// Memory for packed parts of factors, kept between products; and factors that are packed for good, by where they lie.
 #[derive(Default)]
@@ -105,7 +107,10 @@ fn rows_times_panel(a: [&[f32]; TALL], b: &[f32], c: &mut [f32], stride: usize, 
     for (row, sums) in sums.iter_mut().enumerate() {
         load(&c[row * stride..row * stride + width], sums);
     }
-    for (p, b) in b.as_chunks::<WIDE>().0.iter().enumerate() {
+    let b = b.as_chunks::<WIDE>().0;
+    // All are as long as the compiler sees the panel to be.
+    let a = a.map(|row| &row[..b.len()]);
+    for (p, b) in b.iter().enumerate() {
         for (a, sums) in a.iter().zip(&mut sums) {
             for (sum, b) in sums.iter_mut().zip(b) {
                 *sum += a[p] * b;
@@ -195,15 +200,34 @@ fn multiply_add_plain((m, k, n): (usize, usize, usize), a: View<'_>, b: View<'_>
             pack_columns(b, (first_inner, inner), (first_column, columns), &mut packed.b);
             for first_row in (0..m).step_by(TALL) {
                 let rows = TALL.min(m - first_row);
-                pack_rows(a, (first_row, rows), (first_inner, inner), &mut packed.a);
+                let start = |row: usize| (first_row + row) * a.row + first_inner * a.column;
+                let stay = rows == TALL && n <= FEW;
+                let from = if stay && a.column == 1 {
+                    Rows::Side(std::array::from_fn(|row| &a.values[start(row)..][..inner]))
+                } else if stay && a.row == 1 {
+                    Rows::Across(&a.values[start(0)..], a.column)
+                } else {
+                    pack_rows(a, (first_row, rows), (first_inner, inner), &mut packed.a);
+                    Rows::Across(&packed.a, TALL)
+                };
                 for (panel, b) in packed.b.chunks_exact(inner * WIDE).enumerate() {
                     let column = first_column + panel * WIDE;
                     let width = WIDE.min(n - column);
-                    tile(&packed.a, b, &mut c[first_row * n + column..], n, (rows, width));
+                    let c = &mut c[first_row * n + column..];
+                    match &from {
+                        Rows::Side(a) => rows_times_panel(*a, b, c, n, width),
+                        Rows::Across(a, step) => tile(a, *step, b, c, n, (rows, width)),
+                    }
                 }
             }
         }
     }
+}
+
+/// Where [`TALL`] rows of a factor lie: each in one piece, or number k of all of them together, every so many numbers.
+enum Rows<'a> {
+    Side([&'a [f32]; TALL]),
+    Across(&'a [f32], usize),
 }
 
 /// Panels of `WIDE` columns, padded with zeros, each row by row.
@@ -252,12 +276,13 @@ fn pack_rows(a: View<'_>, (first_row, rows): (usize, usize), (first_inner, inner
 
 /// One part of the product, in registers.
 #[inline(always)]
-fn tile(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, (rows, width): (usize, usize)) {
+fn tile(a: &[f32], step: usize, b: &[f32], c: &mut [f32], stride: usize, (rows, width): (usize, usize)) {
     let mut sums = [[0.0f32; WIDE]; TALL];
     for (row, sums) in sums.iter_mut().enumerate().take(rows) {
         load(&c[row * stride..row * stride + width], sums);
     }
-    for (a, b) in a.as_chunks::<TALL>().0.iter().zip(b.as_chunks::<WIDE>().0) {
+    for (p, b) in b.as_chunks::<WIDE>().0.iter().enumerate() {
+        let a = &a[p * step..p * step + TALL];
         for (a, sums) in a.iter().zip(&mut sums) {
             for (sum, b) in sums.iter_mut().zip(b) {
                 *sum += a * b;

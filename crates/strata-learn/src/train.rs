@@ -18,6 +18,9 @@ use std::sync::{Mutex, PoisonError};
 pub const BATCH: usize = 128;
 /// Sequences of the part of a batch that one thread takes.
 const PART: usize = 32;
+/// Sequences of a part that go through the model together: as many as leave their activations in the second-level cache. How
+/// many they are changes no bit, since gradients are sums in the order of sequences.
+const TOGETHER: usize = 16;
 
 /// How to train.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -179,9 +182,12 @@ fn batch(
         let mut job = jobs[k].lock().unwrap_or_else(PoisonError::into_inner);
         let ((work, gradients), part) = &mut *job;
         let (mut ids, mut labels) = (Vec::new(), Vec::new());
-        data.batch(part, words, &mut ids, &mut labels);
         gradients.fill(0.0);
-        let loss = model.learn(parameters, (&ids, &labels), samples.len(), work, gradients);
+        let mut loss = 0.0;
+        for few in part.chunks(TOGETHER) {
+            data.batch(few, words, &mut ids, &mut labels);
+            loss += model.learn(parameters, (&ids, &labels), samples.len(), work, gradients);
+        }
         *losses[k].lock().unwrap_or_else(PoisonError::into_inner) = loss;
     });
     drop(jobs);
@@ -205,7 +211,7 @@ pub fn evaluate(
 ) -> (f64, Score) {
     let mut parameters = Vec::new();
     precision.apply(model.parameters(), &mut parameters);
-    let parts: Vec<&[u32]> = samples.chunks(BATCH).collect();
+    let parts: Vec<&[u32]> = samples.chunks(TOGETHER).collect();
     let rows: Vec<Mutex<(f64, Vec<[u32; 3]>)>> = parts.iter().map(|_| Mutex::default()).collect();
     let works: Vec<Mutex<Workspace>> = (0..threads.max(1)).map(|_| Mutex::default()).collect();
     let classes = model.spec().classes;

@@ -25,13 +25,33 @@ pub(crate) fn sum(x: &[f32]) -> f32 {
 #[inline(always)]
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let ((a, rest_a), (b, rest_b)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
-    let mut lanes = [0.0; 4];
+    sum_of(columns(a, b), rest_a.iter().zip(rest_b).map(|(a, b)| a * b))
+}
+
+/// The four columns of a sum of products.
+#[inline(always)]
+fn columns(a: &[[f32; 4]], b: &[[f32; 4]]) -> [f32; 4] {
+    let mut columns = [0.0; 4];
     for (a, b) in a.iter().zip(b) {
-        for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
-            *lane += a * b;
+        for (column, (a, b)) in columns.iter_mut().zip(a.iter().zip(b)) {
+            *column += a * b;
         }
     }
-    sum_of(lanes, rest_a.iter().zip(rest_b).map(|(a, b)| a * b))
+    columns
+}
+
+/// The sums of products of one row with many: the bits of [`dot`], all columns before any of them are added, so that neither
+/// loop gathers single numbers.
+#[inline(always)]
+pub(crate) fn dots<'a, const WIDTH: usize, const COUNT: usize>(
+    one: &[f32; WIDTH],
+    many: impl Iterator<Item = &'a [f32; WIDTH]>,
+) -> [f32; COUNT] {
+    let mut all = [[0.0; 4]; COUNT];
+    for (to, row) in all.iter_mut().zip(many) {
+        *to = columns(one.as_chunks().0, row.as_chunks().0);
+    }
+    all.map(|lanes| sum_of(lanes, std::iter::empty()))
 }
 
 /// Turns logits into probabilities, in place.
