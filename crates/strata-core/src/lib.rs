@@ -1,6 +1,6 @@
 //! The vocabulary that every room of StrataSim shares, and nothing else.
 //!
-//! Seven groups live here:
+//! Nine groups live here:
 //!
 //! * [`addr`]: what an address, a size and a launch shape are ([`Addr`], [`Bytes`], [`Dim3`]);
 //! * [`advice`]: what a program says about the use of its memory ([`Advice`]);
@@ -8,6 +8,7 @@
 //! * [`image`]: what a texture is ([`Image`], [`Texture`]);
 //! * [`count`]: how much was executed ([`Counts`]);
 //! * [`stats`]: what a run reports, by path, with unit and description ([`Stats`]);
+//! * [`random`]: chance that is the same on every machine ([`SplitMix64`](random::SplitMix64));
 //! * [`config`]: reading what people write in TOML, all errors at once;
 //! * [`nearest`]: "did you mean …", for every name that people type.
 //!
@@ -30,6 +31,7 @@ pub mod image;
 pub mod nearest;
 pub mod op;
 pub mod paged;
+pub mod random;
 pub mod settings;
 pub mod stats;
 

@@ -9,10 +9,11 @@ use crate::format::{decode_index, decode_launch, decode_origin};
 use crate::table::{self, Table};
 use crate::wire::Malformed;
 use crate::{LaunchInfo, Origin, TraceFile, TraceWriter, record_launch};
-use common::{LOCAL, Random, Script, ScriptSource, drive};
+use common::{LOCAL, Script, ScriptSource, drive};
 use proptest::prelude::*;
 use std::io::Cursor;
 use std::sync::Arc;
+use strata_core::random::SplitMix64;
 use strata_core::{Bytes, Counts, Dim3, OpBatch, Stop};
 
 /// The contents of the first block of a random launch, its table and the warps of a CTA.
@@ -61,10 +62,10 @@ proptest! {
     fn changed_streams_are_read_or_refused(seed: u64, changes: u64) {
         let (mut bytes, table, warps) = block(seed);
         prop_assert!(read_all(bytes.clone(), &table, warps).is_ok());
-        let mut r = Random(changes);
+        let mut r = SplitMix64::new(changes);
         for _ in 0..=r.below(4) {
             let at = r.below(bytes.len() as u64) as usize;
-            bytes[at] = r.next() as u8;
+            bytes[at] = r.bits() as u8;
         }
         bytes.truncate(bytes.len() - r.below(3) as usize);
         let _ = read_all(bytes, &table, warps);

@@ -32,7 +32,6 @@ pub mod pcie;
 mod place;
 mod predictions;
 pub mod prefetch;
-pub mod random;
 pub mod record;
 pub mod series;
 mod service;

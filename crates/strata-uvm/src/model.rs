@@ -6,7 +6,6 @@ use crate::pcie::Pcie;
 use crate::place::{Adaptive, Decision, Place, Thrashing};
 use crate::predictions::Predictions;
 use crate::prefetch::{self, Predictor, Prefetcher};
-use crate::random::Random;
 use crate::record::{GmmuRequest, Recorder};
 use crate::series::{Course, Moment, Series};
 use crate::service::Service;
@@ -17,6 +16,7 @@ use crate::transfer::Channels;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
+use strata_core::random::SplitMix64;
 use strata_core::{Addr, Bytes};
 use strata_sim::seam::{AccessInfo, Action, Actions, FaultId, HostCall, PageId, Paging, SideCount, Token, Walk};
 use strata_sim::time::{Clock, Cycles, Picos};
@@ -69,7 +69,7 @@ pub struct Uvm {
     pub(crate) prefetcher_when_full: Option<Box<dyn Prefetcher>>,
     pub(crate) eviction: Box<dyn Eviction>,
     pub(crate) recency: Recency,
-    pub(crate) random: Random,
+    pub(crate) random: SplitMix64,
     pub(crate) channels: Channels,
     pub(crate) place: Place,
     pub(crate) adaptive: Option<Adaptive>,
@@ -113,7 +113,7 @@ impl Uvm {
             prefetcher_when_full: when_full.map(|name| prefetch::named(name, &config, None)).transpose()?,
             recency: Recency::new(eviction.by_page()),
             eviction,
-            random: Random::new(config.seed),
+            random: SplitMix64::new(config.seed),
             channels: Channels::default(),
             place: Place::new(&config),
             adaptive: config.adaptive.then(Adaptive::default),

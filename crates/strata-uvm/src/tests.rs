@@ -3,9 +3,9 @@
 mod predictions;
 mod script;
 
-use crate::random::Random;
 use crate::{Config, Counts, Handle, Machine as Gpu, Predictor, SETTINGS, Uvm};
 use script::{Do, Script};
+use strata_core::random::SplitMix64;
 use strata_core::settings::Settings;
 use strata_core::{Addr, Advice, Bytes};
 use strata_sim::config::load;
@@ -108,10 +108,10 @@ impl Bench {
 }
 
 /// Random loads and stores of four warps to `size` bytes.
-fn random_warps(random: &mut Random, size: u64, length: usize) -> Vec<Vec<Do>> {
+fn random_warps(random: &mut SplitMix64, size: u64, length: usize) -> Vec<Vec<Do>> {
     let mut warp = |lane: u64| {
         let mut one = || {
-            let line = u64::from(random.below((size / 128) as u32)) / 4 * 4 + lane;
+            let line = random.below(size / 128) / 4 * 4 + lane;
             let address = BASE + line * 128;
             match random.below(5) {
                 0 | 1 => Do::Store(address),
@@ -133,11 +133,11 @@ fn torture(set: &[&str], kernels: u32) -> Result<Counts, MachineError> {
     for part in 0..SIZE / MB {
         bench.machine.copy_in(Addr(BASE + part * MB), Bytes(32 * KB), |_, _| ());
     }
-    let mut random = Random::new(7);
+    let mut random = SplitMix64::new(7);
     for kernel in 0..kernels {
         let warps = random_warps(&mut random, SIZE, 100);
         bench.run(&warps.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
-        let start = Addr(BASE + u64::from(random.below((SIZE / MB) as u32 - 2)) * MB + 12 * KB);
+        let start = Addr(BASE + random.below(SIZE / MB - 2) * MB + 12 * KB);
         match kernel % 5 {
             0 => bench.machine.synchronize(|_, _| ()),
             1 => {

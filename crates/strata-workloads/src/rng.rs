@@ -3,6 +3,8 @@
 //! xoshiro256++ (Blackman and Vigna, 2021), seeded through splitmix64 as its authors advise. Only integer operations,
 //! and floating operations that IEEE 754 rounds exactly, so inputs do not depend on a mathematics library.
 
+use strata_core::random::SplitMix64;
+
 /// A stream of random numbers.
 pub(crate) struct Rng {
     state: [u64; 4],
@@ -15,15 +17,8 @@ impl Rng {
         let name = input.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        let mut splitmix = seed.wrapping_mul(0xd134_2543_de82_ef95) ^ name;
-        let state = std::array::from_fn(|_| {
-            splitmix = splitmix.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = splitmix;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        });
-        Self { state }
+        let mut start = SplitMix64::new(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ name);
+        Self { state: std::array::from_fn(|_| start.bits()) }
     }
 
     /// 64 random bits.

@@ -1,24 +1,7 @@
 //! Random launches: a source that plays a script, and a driver that pulls warps in random order.
 
+use strata_core::random::SplitMix64;
 use strata_core::{Access, Dim3, GridSource, LANES, OpBatch, OpClass, OpInfo, Space, Stop, WarpId, WarpOp, WarpSource};
-
-/// `SplitMix64`, Steele, Lea and Flood.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    /// A number below `end`.
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
-    }
-}
 
 /// One operation: program counter, mask, space and addresses.
 pub(crate) type Op = (u32, u32, Option<(Space, [u64; LANES])>);
@@ -44,7 +27,7 @@ const SPACES: [Space; 6] = [Space::None, Space::Global, Space::Shared, Space::Lo
 
 impl Script {
     pub(crate) fn random(seed: u64) -> Self {
-        let mut r = Random(seed);
+        let mut r = SplitMix64::new(seed);
         let infos: Vec<OpInfo> = (0..=r.below(12)).map(|k| random_info(&mut r, k)).collect();
         let warps = 1 + r.below(4);
         let block = Dim3::from((warps * 32 - r.below(32)) as u32);
@@ -54,7 +37,7 @@ impl Script {
     }
 }
 
-fn random_info(r: &mut Random, line: u64) -> OpInfo {
+fn random_info(r: &mut SplitMix64, line: u64) -> OpInfo {
     let space = SPACES[r.below(6) as usize];
     OpInfo {
         class: OpClass::ALL[r.below(19) as usize],
@@ -71,9 +54,9 @@ fn random_info(r: &mut Random, line: u64) -> OpInfo {
 }
 
 /// Warps that go through the same barriers; some exit before the last.
-fn random_cta(r: &mut Random, infos: &[OpInfo], warps: u64) -> Vec<Vec<Segment>> {
+fn random_cta(r: &mut SplitMix64, infos: &[OpInfo], warps: u64) -> Vec<Vec<Segment>> {
     let barriers = r.below(4);
-    let warp = |r: &mut Random| {
+    let warp = |r: &mut SplitMix64| {
         let mut segments = Vec::new();
         for _ in 0..r.below(barriers + 1) {
             segments.extend((0..r.below(4)).map(|_| random_segment(r, infos, Stop::Ready)));
@@ -86,12 +69,12 @@ fn random_cta(r: &mut Random, infos: &[OpInfo], warps: u64) -> Vec<Vec<Segment>>
     (0..warps).map(|_| warp(r)).collect()
 }
 
-fn random_segment(r: &mut Random, infos: &[OpInfo], stop: Stop) -> Segment {
+fn random_segment(r: &mut SplitMix64, infos: &[OpInfo], stop: Stop) -> Segment {
     let mut pc = r.below(infos.len() as u64) as u32;
     let mut ops = Vec::new();
     for _ in 0..r.below(10) {
         let mask = match r.below(4) {
-            0 => r.next() as u32,
+            0 => r.bits() as u32,
             1 => 1 << r.below(32),
             _ => u32::MAX,
         };
@@ -107,14 +90,14 @@ fn random_segment(r: &mut Random, infos: &[OpInfo], stop: Stop) -> Segment {
     Segment { ops, stop }
 }
 
-fn random_addresses(r: &mut Random, mask: u32, info: &OpInfo) -> (Space, [u64; LANES]) {
+fn random_addresses(r: &mut SplitMix64, mask: u32, info: &OpInfo) -> (Space, [u64; LANES]) {
     let space = if info.space == Space::Generic { SPACES[1 + r.below(3) as usize] } else { info.space };
-    let base = r.next() >> (8 + r.below(48));
+    let base = r.bits() >> (8 + r.below(48));
     let stride = [0, u64::from(info.width), r.below(1000), 0][r.below(4) as usize];
     let scattered = r.below(3) == 0;
     let mut lanes = [0; LANES];
     for (lane, address) in lanes.iter_mut().enumerate().filter(|(lane, _)| mask >> lane & 1 != 0) {
-        *address = if scattered { r.next() >> 20 } else { base + stride * lane as u64 };
+        *address = if scattered { r.bits() >> 20 } else { base + stride * lane as u64 };
     }
     (space, lanes)
 }
@@ -206,7 +189,7 @@ enum At {
 /// Runs all CTAs in `slots` slots, warps in random order, and returns what each warp did; `None` if the source failed.
 /// Checks that a barrier opens only when every warp of the CTA waits or has exited.
 pub(crate) fn drive<S: GridSource>(source: &mut S, slots: u32, seed: u64) -> Option<Vec<Vec<Vec<Segment>>>> {
-    let mut r = Random(seed);
+    let mut r = SplitMix64::new(seed);
     let warps = source.warps_per_cta() as usize;
     let mut told = vec![vec![Vec::new(); warps]; source.ctas() as usize];
     let mut resident: Vec<(usize, Vec<At>)> = Vec::new();

@@ -13,9 +13,9 @@ mod tree;
 
 use crate::geometry::{Block, Page, Tree};
 use crate::list::List;
-use crate::random::Random;
 use crate::space::{Space, runs};
 use std::ops::Range;
+use strata_core::random::SplitMix64;
 
 /// Who was used when.
 #[derive(Default)]
@@ -78,7 +78,7 @@ impl Recency {
 pub(crate) struct Candidates<'a> {
     pub(crate) space: &'a Space,
     pub(crate) recency: &'a Recency,
-    pub(crate) random: &'a mut Random,
+    pub(crate) random: &'a mut SplitMix64,
     /// Share of the least recent end of a list that is passed over.
     pub(crate) reserve: f64,
 }

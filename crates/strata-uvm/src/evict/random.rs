@@ -16,12 +16,12 @@ impl Eviction for RandomPage {
             return Vec::new();
         }
         for _ in 0..TRIES {
-            let page = among.random.below(count);
+            let page = among.random.below(count.into()) as u32;
             if among.space.may_leave(Page(page)) {
                 return std::iter::once(page..page + 1).collect();
             }
         }
-        let start = among.random.below(count);
+        let start = among.random.below(count.into()) as u32;
         let found = (start..count).chain(0..start).find(|&page| among.space.may_leave(Page(page)));
         found.map(|page| page..page + 1).into_iter().collect()
     }

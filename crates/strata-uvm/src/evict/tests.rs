@@ -24,7 +24,7 @@ fn full(kb: u64, uses: &[u32]) -> (Space, Recency) {
 
 #[track_caller]
 fn check(name: &str, (space, recency): &(Space, Recency), expected: &[(u32, u32)]) {
-    let mut among = Candidates { space, recency, random: &mut Random::new(1), reserve: 0.0 };
+    let mut among = Candidates { space, recency, random: &mut SplitMix64::new(1), reserve: 0.0 };
     let chosen = choose(named(name).as_mut(), &mut among);
     let chosen: Vec<_> = chosen.iter().map(|pages| (pages.start, pages.end)).collect();
     assert_eq!(chosen, expected, "{name}");
@@ -94,6 +94,6 @@ fn if_no_tree_is_whole_the_rest_of_one_goes() {
 #[test]
 fn a_reserved_share_is_passed_over() {
     let (space, recency) = full(8192, &[]);
-    let mut among = Candidates { space: &space, recency: &recency, random: &mut Random::new(1), reserve: 0.5 };
+    let mut among = Candidates { space: &space, recency: &recency, random: &mut SplitMix64::new(1), reserve: 0.5 };
     assert_eq!(choose(named("lru").as_mut(), &mut among).first(), Some(&(1024..1536)));
 }

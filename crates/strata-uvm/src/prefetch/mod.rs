@@ -13,11 +13,11 @@ mod tree;
 pub use learned::{Learned, Predictor};
 
 use crate::geometry::{Page, Tree};
-use crate::random::Random;
 use crate::record::GmmuRequest;
 use crate::settings::Config;
 use crate::space::Space;
 use strata_core::Addr;
+use strata_core::random::SplitMix64;
 
 /// What a prefetcher may look at and change.
 pub struct Asked<'a> {
@@ -30,7 +30,7 @@ pub struct Asked<'a> {
     /// Pages of the tree that must not be prefetched, because host and device take them from each other.
     pub excluded: &'a [Page],
     /// Where chance comes from.
-    pub random: &'a mut Random,
+    pub random: &'a mut SplitMix64,
 }
 
 /// Chooses pages.
@@ -88,14 +88,14 @@ pub(crate) mod testing {
     pub(crate) struct Bench<P> {
         pub(crate) space: Space,
         prefetcher: P,
-        random: Random,
+        random: SplitMix64,
     }
 
     impl<P: Prefetcher> Bench<P> {
         pub(crate) fn new(kb: u64, prefetcher: P) -> Self {
             let mut space = Space::new(Geometry::new(Bytes(4096), Addr(0)));
             space.allocate(Addr(0), Bytes(kb << 10), "a");
-            Self { space, prefetcher, random: Random::new(1) }
+            Self { space, prefetcher, random: SplitMix64::new(1) }
         }
 
         /// Faults on the first pages of blocks, in one batch: the KB of each transfer, faulting pages apart.

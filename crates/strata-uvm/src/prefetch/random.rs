@@ -9,7 +9,7 @@ impl Prefetcher for RandomPage {
     fn choose(&mut self, asked: &mut Asked<'_>, pages: &mut Vec<Page>) {
         let all = asked.space.pages_of(asked.tree);
         for &fault in asked.faults {
-            let other = all.start + asked.random.below(all.end - all.start);
+            let other = all.start + asked.random.below((all.end - all.start).into()) as u32;
             pages.extend([fault, Page(other)]);
         }
     }
