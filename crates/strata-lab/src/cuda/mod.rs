@@ -246,7 +246,12 @@ fn managed_file() -> std::io::Result<File> {
 /// The program's name in results, and what tells it from others: its file and its arguments.
 fn resolve(request: &RunRequest, command: &[OsString]) -> Result<Resolved, LabError> {
     let path = find(command.first().map_or(OsStr::new(""), OsString::as_os_str))?;
-    let bytes = fs::read(&path).map_err(|e| LabError::io("read", &path, e))?;
+    let bytes = fs::read(&path).map_err(|error| {
+        LabError::Request(format!(
+            "cannot read `{}`: {error}; behind `--` stands a program built with `nvcc -cudart shared`, and its arguments",
+            path.display()
+        ))
+    })?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let inputs = vec![(name.clone(), Fnv1a64::of(&bytes))];
     Ok(Resolved { name, size: None, seed: Resolved::seed(request, None), inputs })

@@ -54,7 +54,11 @@ pub(crate) fn in_loop(config: &Config) -> Result<Option<Box<dyn strata_uvm::Pred
     let (trained, _) = match config.predictor.as_str() {
         "shipped" => Trained::parse(SHIPPED)
             .map_err(|reason| LabError::Request(format!("the predictor that comes with this version: {reason}")))?,
-        path => Trained::load(Path::new(path))?,
+        path => Trained::load(Path::new(path)).map_err(|error| {
+            LabError::Request(format!(
+                "uvm.predictor: {error}; it takes `shipped`, `stride`, `markov`, or a checkpoint of `strata prefetch train`"
+            ))
+        })?,
     };
     let rules = Rules {
         top: config.prediction_top,
