@@ -142,7 +142,8 @@ fn tables_6_and_7(learned: &[&Learned], paper: &PaperNumbers) -> Figure {
 }
 
 fn table_2(learned: &[&Learned], paper: &PaperNumbers) -> Figure {
-    let note = "Top-1 of the Transformer when sequences are those of an instruction, a kernel, an SM, a CTA or a warp.";
+    let note = "Top-1 of the Transformer when sequences are those of an instruction, a kernel, an SM, a CTA or a warp; histories are \
+                as long as clusters have requests, at most 30.";
     let mut columns = Vec::new();
     for cluster in CLUSTERS {
         let name = cluster.name();

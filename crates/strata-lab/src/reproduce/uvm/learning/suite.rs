@@ -120,7 +120,8 @@ pub(super) fn jobs(program: &Program, Extent { main, side }: Extent) -> Vec<Job>
     }
     if CLUSTERED.contains(&program.name) {
         for cluster in CLUSTERS {
-            let fitting = Fitting { cluster: Some(cluster), ..transformer.clone() };
+            // CTAs of addvectors make fewer requests than a whole history has.
+            let fitting = Fitting { cluster: Some(cluster), least: 1, ..transformer.clone() };
             add(format!("cluster {}", cluster.name()), FLOAT, fitting);
         }
         for (label, fitting) in ablations(&side.fitting(Kind::Revised)) {

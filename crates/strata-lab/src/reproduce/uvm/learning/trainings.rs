@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use strata_learn::LearnError;
 
 /// What was learned of one program.
 pub(super) struct Learned {
@@ -89,8 +90,12 @@ impl Trainings<'_> {
         };
         let key = format!("{:?} {:?}", same_on_any_host(&job.fitting), job.precisions);
         let rows = self.saved(program, &key, || {
-            let rows = prefetch::study(&[trace.to_owned()], &study, &mut |_| ())?;
-            Ok(prefetch::to_json(&rows)["rows"].take())
+            match prefetch::study(&[trace.to_owned()], &study, &mut |_| ()) {
+                Ok(rows) => Ok(prefetch::to_json(&rows)["rows"].take()),
+                // A program that is too short for one training is there for the others.
+                Err(LabError::Learn(LearnError::Empty(_))) => Ok(json!([])),
+                Err(error) => Err(error),
+            }
         })?;
         Ok(rows.as_array().cloned().unwrap_or_default())
     }
