@@ -351,6 +351,9 @@ impl Engine for Emulated {
             }
             timed.machine.host_call(&HostCall::Frees { start });
         }
+        if let Mode::Surveying(survey) = &self.mode {
+            survey.borrow_mut().freed(start);
+        }
         Ok(id)
     }
 

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 /// One request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Access {
+    /// Which of several traces it is from: their requests are never in one cluster.
+    pub run: u32,
     /// Core cycle.
     pub cycle: u64,
     /// Thread instructions issued before it.
@@ -139,7 +141,7 @@ pub enum Cluster {
     Kernel,
     /// Those of one SM.
     Sm,
-    /// Those of one CTA.
+    /// Those of one CTA number, of all launches.
     Cta,
     /// Those of one warp number, of all SMs.
     Warp,
@@ -161,11 +163,6 @@ impl Cluster {
             Self::Warp => "warp",
             Self::SmWarp => "sm+warp",
         }
-    }
-
-    /// The cluster of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|cluster| cluster.name() == name)
     }
 
     /// What requests of one cluster have in common.

@@ -139,6 +139,12 @@ impl Trained {
         let about: About =
             serde_json::from_str(about).map_err(|error| format!("its description is damaged: {error}"))?;
         check(&about)?;
+        // Two parameters are in a byte at best: a shape that the file cannot hold is not built.
+        if about.spec.least_parameters() > 2 * data.len() as u128 {
+            return Err(
+                "its shape asks for more parameters than it has: it is damaged or was cut off, train again".into()
+            );
+        }
         let mut model = Model::new(about.spec);
         let tensors = model.parameters().tensors().to_vec();
         let part = |name: &str, bytes: usize| -> Result<&[u8], String> {

@@ -102,8 +102,12 @@ impl Dataset {
     /// Of a trace; an error if no cluster is long enough for a single sequence.
     pub fn new(accesses: &[Access], task: Task) -> Result<Self, LearnError> {
         let mut order: Vec<u32> = (0..accesses.len() as u32).collect();
-        order.sort_by_key(|&at| task.cluster.key(&accesses[at as usize]));
-        let key = |at: usize| task.cluster.key(&accesses[order[at] as usize]);
+        let cluster = |at: u32| {
+            let access = &accesses[at as usize];
+            (access.run, task.cluster.key(access))
+        };
+        order.sort_by_key(|&at| cluster(at));
+        let key = |at: usize| cluster(order[at]);
         let (mut begins, mut features) = (Vec::with_capacity(order.len()), Vec::new());
         for at in 0..order.len() {
             let begin = if at > 0 && key(at) == key(at - 1) { begins[at - 1] } else { at as u32 };
@@ -145,11 +149,6 @@ impl Dataset {
         &self.samples
     }
 
-    /// Requests of all clusters.
-    pub fn requests(&self) -> usize {
-        self.time.len()
-    }
-
     /// Divides at most `most` samples, evenly spaced in time. They are chosen first: what the paper's protocol tests on is what
     /// it trained and validated on, whatever the number.
     pub fn split(&self, protocol: Protocol, seed: u64, most: usize) -> Split {
@@ -179,7 +178,9 @@ impl Dataset {
             return samples.iter().map(|&sample| self.instructions_at(sample) < window).collect();
         }
         let count = samples.len();
-        let mut kinds: Vec<bool> = (0..count).map(|k| k < count.div_ceil(5) * 4).collect();
+        // Four of five, and one at least is left.
+        let trained = (count.div_ceil(5) * 4).min(count.saturating_sub(1));
+        let mut kinds: Vec<bool> = (0..count).map(|k| k < trained).collect();
         if protocol != Protocol::HeldOutInTime {
             Random::new(seed ^ 0x0073_706c_6974).shuffle(&mut kinds);
         }

@@ -3,7 +3,7 @@
 
 use std::f32::consts::LOG2_E;
 
-/// e to the power of `x`, with a relative error below 3e-7; 0 below -87.
+/// e to the power of `x`, with a relative error below 3e-7; that of -87 below -87.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
     // 1.5 * 2^23: adding it rounds to a whole number.

@@ -46,11 +46,6 @@ impl Kind {
         }
     }
 
-    /// The kind of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// What the paper gives it to predict from.
     pub fn task(self, distance: usize) -> Task {
         let (cluster, features) = match self {
@@ -108,7 +103,7 @@ pub struct Spec {
     pub hidden: usize,
     /// Attention is thinned.
     pub hlsh: Option<Hlsh>,
-    /// Attention is left out, because deltas have converged.
+    /// Encoder layers are left out, because deltas have converged.
     pub bypass: bool,
     /// Activations and weights are held in [-8, 8].
     pub clamps: bool,
@@ -139,6 +134,22 @@ impl Spec {
     /// Numbers of a token.
     pub fn width(&self) -> usize {
         self.features.iter().map(|(_, _, width)| width).sum()
+    }
+
+    /// Fewer parameters than this no model of the shape has: its embeddings, its classes and one of its hidden layers.
+    pub(crate) fn least_parameters(&self) -> u128 {
+        let product = |a: usize, b: usize| a as u128 * b as u128;
+        let embeddings: u128 = self.features.iter().map(|&(_, size, width)| product(size, width)).sum();
+        let (into_classes, hidden) = match self.kind {
+            Kind::Transformer | Kind::Revised if self.bypass => (HISTORY * self.width(), 0),
+            Kind::Transformer | Kind::Revised => (HISTORY * self.width(), product(self.width(), self.hidden)),
+            Kind::Distilled => (self.width(), product(self.width(), self.hidden)),
+            Kind::Lstm => (4 * self.hidden, 16 * product(self.hidden, self.hidden)),
+            Kind::Cnn => (HISTORY * self.hidden, product(self.hidden, self.hidden)),
+            Kind::Mlp => (8 * self.hidden, 64 * product(self.hidden, self.hidden)),
+            Kind::Linear => (HISTORY * self.width(), 0),
+        };
+        embeddings + product(into_classes, self.classes) + hidden
     }
 }
 

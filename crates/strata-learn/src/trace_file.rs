@@ -52,6 +52,7 @@ pub fn read(path: &Path) -> Result<Vec<Access>, LearnError> {
 fn access(columns: &[Vec<i64>], row: usize) -> Access {
     let value = |column: usize| columns[column][row];
     Access {
+        run: 0,
         cycle: value(0) as u64,
         instructions: value(1) as u64,
         kernel: value(2) as u32,

@@ -109,6 +109,12 @@ impl Link {
         asked
     }
 
+    /// When all that was sent in a direction so far has arrived.
+    pub fn delivered(&self, direction: Direction) -> Picos {
+        let lane = &self.lanes[direction as usize];
+        lane.free + Picos(u64::from(lane.fraction > 0)) + self.latency
+    }
+
     /// Bytes sent in a direction so far, headers included.
     pub fn carried(&self, direction: Direction) -> Bytes {
         Bytes(self.lanes[direction as usize].carried)

@@ -59,6 +59,7 @@ struct State {
     tables: BTreeMap<(u32, String), Rc<Table>>,
     current: Rc<Table>,
     allocations: Allocations,
+    /// Ranges that candidates will access, if an oracle has told.
     accessed: Vec<LineAddr>,
     /// Instances to learn from before data move; none once they have.
     learning: Option<u64>,
@@ -77,6 +78,7 @@ impl Tom {
             .then(|| settings.learning_instances.unwrap_or(counted))
             .filter(|&n| n > 0);
         let mapping = known.best.filter(|_| settings.mapping == Mapping::Oracle);
+        let accessed = if settings.mapping == Mapping::Oracle { known.accessed } else { Vec::new() };
         Self(Rc::new(RefCell::new(State {
             settings,
             map,
@@ -84,7 +86,7 @@ impl Tom {
             tables: BTreeMap::new(),
             current: Rc::default(),
             allocations: Allocations::default(),
-            accessed: known.accessed,
+            accessed,
             learning,
             running: BTreeMap::new(),
             seen: Seen::default(),

@@ -7,14 +7,16 @@ use crate::allocations::Allocations;
 use crate::analyser::{Instance, Seen};
 use crate::offsets::{Latest, Offsets};
 use crate::table::Table;
-use strata_core::{Access, Addr, GridSource, LANES, LineAddr, OpBatch, OpInfo, Space, Stop, WarpId, WatchPoint};
+use strata_core::{Access, Addr, Bytes, GridSource, LANES, LineAddr, OpBatch, OpInfo, Space, Stop, WarpId, WatchPoint};
 use strata_sim::stack_map::StackMap;
 
 /// What was seen of a program so far.
 pub struct Survey {
     map: StackMap,
     /// The program's memory; candidates mark what they access.
-    pub allocations: Allocations,
+    allocations: Allocations,
+    /// Where ranges began that candidates accessed before the program gave them back.
+    given_back: Vec<LineAddr>,
     /// Its instances.
     pub seen: Seen,
     /// The offsets of each candidate: kernel, number of the candidate.
@@ -35,7 +37,35 @@ struct Inside {
 impl Survey {
     /// Nothing was seen yet.
     pub fn new(map: StackMap) -> Self {
-        Self { map, allocations: Allocations::default(), seen: Seen::default(), offsets: Vec::new() }
+        Self {
+            map,
+            allocations: Allocations::default(),
+            given_back: Vec::new(),
+            seen: Seen::default(),
+            offsets: Vec::new(),
+        }
+    }
+
+    /// The program gets memory.
+    pub fn allocated(&mut self, start: Addr, size: Bytes) {
+        self.allocations.allocated(start, size, false);
+    }
+
+    /// The program gives memory back.
+    pub fn freed(&mut self, start: Addr) {
+        if self.allocations.is_marked(start.line()) {
+            self.given_back.push(start.line());
+        }
+        self.allocations.freed(start);
+    }
+
+    /// Where the ranges begin that candidates accessed.
+    pub fn accessed(&self) -> Vec<LineAddr> {
+        let mut all = self.allocations.marked();
+        all.extend(&self.given_back);
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Executes a launch of `kernel`, CTA after CTA, and looks at it.

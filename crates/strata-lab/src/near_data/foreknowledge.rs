@@ -58,7 +58,7 @@ fn known(survey: &Survey) -> Foreknowledge {
     Foreknowledge {
         instances: survey.seen.instances.len() as u64,
         best: survey.seen.best(usize::MAX),
-        accessed: survey.allocations.marked(),
+        accessed: survey.accessed(),
     }
 }
 

@@ -145,7 +145,11 @@ impl Surveying {
     }
 
     pub(crate) fn allocated(&mut self, start: Addr, size: Bytes) {
-        self.survey.allocations.allocated(start, size, false);
+        self.survey.allocated(start, size);
+    }
+
+    pub(crate) fn freed(&mut self, start: Addr) {
+        self.survey.freed(start);
     }
 
     pub(crate) fn launch<S: GridSource>(&mut self, module: u32, kernel: &str, source: &mut S) -> Result<(), Failed> {

@@ -96,6 +96,12 @@ impl Fitting {
         task.features = self.features.clone().unwrap_or(task.features);
         let data = Dataset::new(accesses, task)?;
         let split = data.split(self.protocol, self.seed, self.sequences);
+        if split.train.is_empty() || split.test.is_empty() {
+            let (protocol, count) = (self.protocol.name(), split.train.len() + split.test.len());
+            let what =
+                format!("{count} sequences are too few to be divided by protocol `{protocol}`: take or record more");
+            return Err(LearnError::Empty(what).into());
+        }
         // The paper numbers every delta of a trace; who is tested on what it has not seen knows only what it has.
         let seen = if self.protocol == Protocol::Paper { data.samples() } else { &split.train };
         let words = data.vocabularies(seen, self.room.map_or(MOST_VALUES, |room| room - 1));
@@ -181,8 +187,7 @@ pub(super) fn requests(traces: &[PathBuf], share: f64) -> Result<Vec<Access>, La
     for (k, path) in traces.iter().enumerate() {
         let mut accesses = trace_file::read(path)?;
         accesses.truncate(((accesses.len() as f64 * share) as usize).max(1));
-        let more = (k as u32) << 20;
-        all.extend(accesses.into_iter().map(|access| Access { sm: access.sm + more, ..access }));
+        all.extend(accesses.into_iter().map(|access| Access { run: k as u32, ..access }));
     }
     Ok(all)
 }
@@ -202,8 +207,10 @@ pub fn train(
     let unfinished = output.with_extension("training.safetensors");
     if resume && unfinished.exists() {
         let (trained, state) = Trained::load(&unfinished)?;
-        if trained.words != words || trained.task != *data.task() {
-            let what = "was trained on other data or another task: leave `--resume` out to begin anew";
+        let spec = fitting.spec(&data, &split, &words);
+        if trained.words != words || trained.task != *data.task() || *trained.model.spec() != spec {
+            let what =
+                "is another model, or was trained on other data or another task: leave `--resume` out to begin anew";
             return Err(LearnError::Mismatch(format!("`{}` {what}", unfinished.display())).into());
         }
         resumed = state.map(|state| (trained.model, state));

@@ -70,6 +70,7 @@ pub(crate) fn in_loop(config: &Config) -> Result<Option<Box<dyn strata_uvm::Pred
 
 fn access_of(request: &GmmuRequest) -> Access {
     Access {
+        run: 0,
         cycle: request.cycle,
         instructions: request.instructions,
         kernel: request.kernel,

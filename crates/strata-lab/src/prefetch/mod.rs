@@ -16,7 +16,7 @@ pub use strata_learn::access::{Cluster, Feature};
 pub use strata_learn::dataset::Protocol;
 pub use strata_learn::quantise::Precision;
 pub use strata_learn::spec::Kind;
-pub use study::{Row, Study, study, table, to_json};
+pub use study::{Row, Study, study, study_tables, table, to_json};
 pub use trace::{Traced, record};
 
 use crate::error::LabError;

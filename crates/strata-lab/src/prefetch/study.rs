@@ -5,8 +5,9 @@ use crate::error::LabError;
 use crate::monitor::Step;
 use crate::table::{Align, columns};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use strata_learn::LearnError;
+use strata_learn::access::Access;
 use strata_learn::baseline::Baseline;
 use strata_learn::checkpoint::Trained;
 use strata_learn::dataset::{Dataset, HISTORY, Protocol, Split, Vocabularies, evenly_spaced};
@@ -169,10 +170,7 @@ pub fn study(traces: &[PathBuf], study: &Study, begins: &mut dyn FnMut(Step<'_>)
                 let all = (&data, &split, &words);
                 if !judged_clusters.contains(&data.task().cluster) {
                     judged_clusters.push(data.task().cluster);
-                    for baseline in Baseline::ALL {
-                        let score = baseline.score(&accesses, &data, &split);
-                        rows.push(Row::baseline(&program, &fitting, baseline, &data, score));
-                    }
+                    rows.extend(tables(&program, &fitting, &accesses, all));
                 }
                 let model = fitting.fit(all, None, &mut |_| (), &mut |_, _| ());
                 for &precision in &study.precisions {
@@ -187,8 +185,29 @@ pub fn study(traces: &[PathBuf], study: &Study, begins: &mut dyn FnMut(Step<'_>)
     Ok(rows)
 }
 
+/// What tables make of the sequences of a fitting.
+fn tables(
+    program: &str,
+    fitting: &Fitting,
+    accesses: &[Access],
+    (data, split, words): (&Dataset, &Split, &Vocabularies),
+) -> Vec<Row> {
+    let judged = |table: Baseline| {
+        let score = table.score(accesses, data, split, &words.labels);
+        Row::baseline(program, fitting, table, data, score)
+    };
+    Baseline::ALL.into_iter().map(judged).collect()
+}
+
+/// The tables alone, on a trace.
+pub fn study_tables(trace: &Path, fitting: &Fitting) -> Result<Vec<Row>, LabError> {
+    let accesses = requests(std::slice::from_ref(&trace.to_owned()), 1.0)?;
+    let (data, split, words) = fitting.data(&accesses)?;
+    Ok(tables(&workload(trace), fitting, &accesses, (&data, &split, &words)))
+}
+
 /// A checkpoint on a trace that it may never have seen.
-fn checkpoint_row(program: &str, trained: Trained, accesses: &[strata_learn::access::Access]) -> Result<Row, LabError> {
+fn checkpoint_row(program: &str, trained: Trained, accesses: &[Access]) -> Result<Row, LabError> {
     let fitting = Fitting::new(trained.model.spec().kind);
     let data = Dataset::new(accesses, trained.task.clone())?;
     let words = trained.words.clone();

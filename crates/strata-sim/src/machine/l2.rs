@@ -256,8 +256,8 @@ impl Machine {
         self.stores_out -= 1;
         let time = self.config.clock.l2.edge(Cycles(ready));
         self.last_store = self.last_store.max(time);
-        self.store_took_effect(request, time);
         let r = self.requests[request];
+        self.store_took_effect(request, self.in_memory(r.home.partition, time));
         if r.warp != NONE {
             let arrival = self.send_to_sm(r.home.slice, r.sm, time, 0);
             self.queue.push(arrival, Event::new(Event::STORED, r.warp));

@@ -7,7 +7,7 @@
 use super::memory::DramTag;
 use super::{Event, Machine, NONE};
 use crate::cache::SectorMask;
-use crate::config::GpuConfig;
+use crate::config::{GpuConfig, WritePolicy};
 use crate::link::{Direction, Link};
 use crate::seam::{Dir, StackId};
 use crate::slab::Slab;
@@ -155,6 +155,16 @@ impl Machine {
                 let (arrival, tag) = stacks.depart(partition, sectors, dir, tag, clock.edge(Cycles(ready)));
                 (arrival + clock.span(controller), tag)
             }
+        }
+    }
+
+    /// When what L2 has just written through at `time` is where SMs on stacks see it: behind the link of its stack.
+    pub(super) fn in_memory(&self, partition: u16, time: Picos) -> Picos {
+        match &self.stacks {
+            Some(stacks) if self.config.l2.write == WritePolicy::Through => {
+                time.max(stacks.links[stacks.stack_of(partition).0 as usize].delivered(Direction::Out))
+            }
+            _ => time,
         }
     }
 

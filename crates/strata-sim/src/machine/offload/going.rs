@@ -5,7 +5,7 @@ use crate::link::Direction;
 use crate::machine::check::Step;
 use crate::machine::warp::{NEVER, Ready};
 use crate::machine::{Event, Machine};
-use crate::seam::{StackId, StackUse};
+use crate::seam::StackId;
 use crate::time::Picos;
 use crate::view::{Action, View};
 use strata_core::{Addr, Bytes, Space};
@@ -25,10 +25,12 @@ impl Machine {
         let Some(first) = self.stack_of_line(line) else { return false };
         self.measure_use(at);
         let Some(offload) = &mut self.offload else { return false };
-        let uses: Vec<StackUse> = offload.stacks.iter().map(|s| s.state).collect();
+        offload.uses.clear();
+        offload.uses.extend(offload.stacks.iter().map(|s| s.state));
         let visit = &mut offload.visits[index as usize];
         let known = offload.stacks.len() as u32;
-        let Some(stack) = offload.mechanism.decide(visit.candidate, first, &uses).filter(|s| s.0 < known) else {
+        let Some(stack) = offload.mechanism.decide(visit.candidate, first, &offload.uses).filter(|s| s.0 < known)
+        else {
             visit.stage = Stage::Here;
             return false;
         };
@@ -110,20 +112,18 @@ impl Machine {
         self.queue.push(arrival, Event::new(Event::OFFLOAD, index));
     }
 
-    /// A warp has come to its stack.
+    /// A warp has come to its stack, or the last store that it waited for there is in memory: it gets a place or waits for one.
     pub(in crate::machine) fn arrives_at_stack(&mut self, index: u32, t: Picos) {
         let Some(offload) = &mut self.offload else { return };
         let trip = &mut offload.visits[index as usize].trip;
         trip.has_arrived = true;
-        if trip.stores.is_empty() {
-            let t = t.max(trip.stored);
-            self.enters_stack(index, t);
+        if !trip.stores.is_empty() {
+            return;
         }
-    }
-
-    /// A warp at its stack, which waits for no store any more, gets a place or waits for one.
-    pub(super) fn enters_stack(&mut self, index: u32, t: Picos) {
-        let Some(offload) = &mut self.offload else { return };
+        if trip.stored > t {
+            self.queue.push(trip.stored, Event::new(Event::OFFLOAD, index));
+            return;
+        }
         let near = &mut offload.stacks[offload.visits[index as usize].trip.stack as usize];
         if near.resident < self.config.stacks.warps {
             self.begins_near(index, t);

@@ -4,9 +4,9 @@
 //!
 //! 1. The mechanism considers it (`begins_segment`). If it may go, the warp issues on the GPU up to its first access to
 //!    memory, which tells where its data are (`sets_out`); what it did until then it does again on the stack.
-//! 2. Its loads come back, and its registers cross to the stack behind the stores that its SM has sent.
-//! 3. When these have taken effect, the first step of coherence, and the SM there has room, it drops its cache, the second
-//!    step, and the warp goes on there.
+//! 2. Its loads come back, and its registers cross to the stack.
+//! 3. When the stores that its SM had sent are in memory, the first step of coherence, and the SM there has room, it drops its
+//!    cache, the second step, and the warp goes on there.
 //! 4. It comes to a segment outside the block: its loads and stores end, its registers and the lines that it wrote cross back,
 //!    and its SM and L2 drop those lines, the third step.
 //!
@@ -75,7 +75,7 @@ struct Trip {
     scheduler: u32,
     /// Stores of its SM that it waits for.
     stores: Vec<u32>,
-    /// When the last of them took effect.
+    /// When the last of them is in memory.
     stored: Picos,
     /// It is at the stack.
     has_arrived: bool,
@@ -113,9 +113,11 @@ pub(super) struct Offloader {
     /// By program counter: the candidate that is entered there, or [`NONE`].
     entries: Vec<u32>,
     visits: Vec<Visit>,
-    /// Stores that have not taken effect, by SM.
+    /// Stores that are not in memory, by SM.
     stores: Vec<Vec<u32>>,
     stacks: Vec<NearSm>,
+    /// Their states, as the mechanism gets them.
+    uses: Vec<StackUse>,
     /// Warps that wait for stores of their SM.
     draining: Vec<u32>,
     trips: u32,
@@ -137,6 +139,7 @@ impl Machine {
             visits: Vec::new(),
             stores: vec![Vec::new(); self.sms.len()],
             stacks: (0..self.config.stacks.count * self.config.stacks.sms).map(|_| NearSm::default()).collect(),
+            uses: Vec::new(),
             draining: Vec::new(),
             trips: 0,
             is_stopped: false,
@@ -195,7 +198,7 @@ impl Machine {
         let Some(offload) = &mut self.offload else { return false };
         let w = &self.warps[index as usize];
         let pc = w.batch.ops.first().map(|op| op.pc);
-        let lanes = w.batch.ops.iter().fold(0, |lanes, op| lanes | op.mask);
+        let lanes = || w.batch.ops.iter().fold(0, |lanes, op| lanes | op.mask);
         let visit = &mut offload.visits[index as usize];
         let inside = pc
             .is_some_and(|pc| offload.candidates.get(visit.candidate).is_some_and(|c| (c.begin..=c.end).contains(&pc)));
@@ -209,12 +212,12 @@ impl Machine {
             }
             Stage::Near => {
                 visit.stage = Stage::Finishing;
-                visit.trip.next = enters.then(|| (entered, lanes, values.to_vec()));
+                visit.trip.next = enters.then(|| (entered, lanes(), values.to_vec()));
                 return true;
             }
             // A loop that a warp came to while data were elsewhere: at its head it comes to the candidate again.
             Stage::Here if entered == visit.candidate && visit.while_learning && !offload.mechanism.observes() => {
-                offload.enter(index, entered, lanes, values);
+                offload.enter(index, entered, lanes(), values);
             }
             Stage::Looking | Stage::Here if inside => {}
             stage => {
@@ -223,7 +226,7 @@ impl Machine {
                     offload.is_stopped |= offload.mechanism.left(WarpId(index));
                 }
                 if enters {
-                    offload.enter(index, entered, lanes, values);
+                    offload.enter(index, entered, lanes(), values);
                 }
             }
         }

@@ -1,7 +1,7 @@
-//! Stores of SMs that have not taken effect: a block that leaves an SM begins behind those that the SM had sent, the first step
-//! of coherence (TOM, section 4.4.2).
+//! Stores of SMs that are not in memory: a block that leaves an SM begins behind those that the SM had sent, the first step of
+//! coherence (TOM, section 4.4.2).
 
-use crate::machine::Machine;
+use crate::machine::{Event, Machine};
 use crate::time::Picos;
 
 impl Machine {
@@ -13,7 +13,7 @@ impl Machine {
         }
     }
 
-    /// A store has taken effect at `time`: those who waited for it may go.
+    /// A store will be in memory at `time`: those who waited for it may go then.
     #[inline]
     pub(in crate::machine) fn store_took_effect(&mut self, request: u32, time: Picos) {
         if self.offload.is_some() {
@@ -28,7 +28,7 @@ impl Machine {
         if let Some(at) = stores.iter().position(|&r| r == request) {
             stores.swap_remove(at);
         }
-        let (visits, mut enter) = (&mut offload.visits, Vec::new());
+        let (visits, queue) = (&mut offload.visits, &mut self.queue);
         offload.draining.retain(|&index| {
             let trip = &mut visits[index as usize].trip;
             if let Some(at) = trip.stores.iter().position(|&r| r == request) {
@@ -36,12 +36,9 @@ impl Machine {
                 trip.stored = trip.stored.max(time);
             }
             if trip.stores.is_empty() && trip.has_arrived {
-                enter.push(index);
+                queue.push(trip.stored, Event::new(Event::OFFLOAD, index));
             }
             !trip.stores.is_empty()
         });
-        for index in enter {
-            self.enters_stack(index, time);
-        }
     }
 }

@@ -83,6 +83,7 @@ fn table_1(learned: &[&Learned], paper: &PaperNumbers) -> Figure {
         printed("top-10, paper", paper, "table1", "2"),
         of("top-10, ours", "transformer", TOP10),
         table("majority", "transformer", "majority"),
+        table("last delta", "transformer", "last delta"),
         table("stride", "transformer", "stride per pc and cluster"),
         table("Markov 1", "transformer", "markov 1"),
         table("Markov 2", "transformer", "markov 2"),
@@ -113,11 +114,11 @@ fn table_8(learned: &[&Learned], paper: &PaperNumbers) -> Figure {
 }
 
 fn tables_6_and_7(learned: &[&Learned], paper: &PaperNumbers) -> Figure {
-    let note = "MB (2^20 bytes) of parameters and of activations of a batch of 128, forward and backward, as torchinfo counts them: \
+    let note = "MB (10^6 bytes) of parameters and of activations of a batch of 128, forward and backward, as torchinfo counts them: \
                 the unconstrained model with floats, the revised one with four bits; classes; median nanoseconds of one \
                 prediction on this machine, revised and distilled.";
     let bytes = |heading: &str, job: &'static str, precision: &'static str, key: &'static str| {
-        Column::new(heading, 3, move |l: &&Learned| l.get(job, None, precision, key).map(|b| b / f64::from(1 << 20)))
+        Column::new(heading, 3, move |l: &&Learned| l.get(job, None, precision, key).map(|b| b / 1e6))
     };
     let whole = |heading: &str, job: &'static str, key: &'static str| {
         Column::new(heading, 0, move |l: &&Learned| l.get(job, None, "4bit", key))

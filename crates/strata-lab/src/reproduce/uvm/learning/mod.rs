@@ -81,7 +81,7 @@ mod tests {
         let runs = Runs::below(directory.path()).expect("an executable");
         let programs: Vec<Program> = PROGRAMS.into_iter().filter(|program| program.name == "nw").collect();
         let amount = |sequences, epochs| Amount { sequences, transformer_epochs: 1, epochs };
-        let main_only = Extent { main: amount(200, 3), side: None };
+        let main_only = Extent { main: amount(200, 3), side: None, is_full: false };
         let mut steps = 0;
         let (figures, rows) = of(&programs, main_only, &runs, &mut |_| steps += 1).expect("it learns");
         assert_eq!(steps, 5);
@@ -91,7 +91,7 @@ mod tests {
         let (again, _) = of(&programs, main_only, &runs, &mut |_| ()).expect("it is there");
         let shown = |figures: &[Figure]| figures.iter().map(Figure::text).collect::<String>();
         assert_eq!(shown(&figures), shown(&again), "latencies, too: nothing was trained twice");
-        let all = Extent { main: amount(200, 3), side: Some(amount(20, 1)) };
+        let all = Extent { main: amount(200, 3), side: Some(amount(20, 1)), is_full: false };
         let (figures, _) = of(&programs, all, &runs, &mut |_| ()).expect("it learns");
         for id in ["1", "2", "3", "8"].map(|n| format!("table-{n}")).into_iter().chain(
             ["tables-4-5", "tables-6-7", "figure-5", "figure-6", "figure-7", "figure-9", "ablations"]

@@ -40,6 +40,8 @@ pub(super) const CLUSTERED: [&str; 2] = ["addvectors", "nw"];
 pub(super) const FAR: [&str; 4] = ["backprop", "srad", "atax", "nw"];
 /// Programs of Tables 4 and 5.
 pub(super) const SIMPLIFIED: [&str; 4] = ["atax", "bicg", "nw", "backprop"];
+/// Programs of Figures 6 and 9; with all effort, all.
+pub(super) const ORDERED: [&str; 5] = ["addvectors", "atax", "backprop", "nw", "srad"];
 /// The program of Figures 5 and 7.
 pub(super) const LOOKED_INTO: &str = "nw";
 
@@ -64,6 +66,8 @@ pub(super) struct Extent {
     pub(super) main: Amount,
     /// For the others; none leaves those out.
     pub(super) side: Option<Amount>,
+    /// Figures 6 and 9 have all programs.
+    pub(super) is_full: bool,
 }
 
 impl Extent {
@@ -75,7 +79,7 @@ impl Extent {
             Effort::Standard => (amount(4000, 10, 60), Some(amount(1500, 10, 40))),
             Effort::Full => (amount(20_000, 15, 60), Some(amount(20_000, 15, 60))),
         };
-        Self { main, side }
+        Self { main, side, is_full: effort == Effort::Full }
     }
 }
 
@@ -99,7 +103,7 @@ const FLOAT: &[Precision] = &[Precision::Float];
 const FOUR_BIT: &[Precision] = &[Precision::FourBit];
 
 /// All trainings of a program.
-pub(super) fn jobs(program: &Program, Extent { main, side }: Extent) -> Vec<Job> {
+pub(super) fn jobs(program: &Program, Extent { main, side, is_full }: Extent) -> Vec<Job> {
     let mut jobs = Vec::new();
     let mut add = |label: String, precisions, fitting| jobs.push(Job { label, fitting, precisions });
     add("transformer".into(), FLOAT, main.fitting(Kind::Transformer));
@@ -112,11 +116,13 @@ pub(super) fn jobs(program: &Program, Extent { main, side }: Extent) -> Vec<Job>
     add("distilled".into(), FOUR_BIT, main.fitting(Kind::Distilled));
     let Some(side) = side else { return jobs };
     let transformer = side.fitting(Kind::Transformer);
-    add("ordered".into(), FLOAT, transformer.clone());
-    add("shuffled".into(), FLOAT, Fitting { shuffled: true, ..transformer.clone() });
-    for kind in COMPARED {
-        let fitting = Fitting { protocol: Protocol::NextWindow, ..side.fitting(kind) };
-        add(format!("window {}", kind.name()), FLOAT, fitting);
+    if is_full || ORDERED.contains(&program.name) {
+        add("ordered".into(), FLOAT, transformer.clone());
+        add("shuffled".into(), FLOAT, Fitting { shuffled: true, ..transformer.clone() });
+        for kind in COMPARED {
+            let fitting = Fitting { protocol: Protocol::NextWindow, ..side.fitting(kind) };
+            add(format!("window {}", kind.name()), FLOAT, fitting);
+        }
     }
     if CLUSTERED.contains(&program.name) {
         for cluster in CLUSTERS {

@@ -4,7 +4,7 @@ use super::suite::{Extent, Job, LOOKED_INTO, Program, jobs};
 use crate::error::LabError;
 use crate::fnv::Fnv1a64;
 use crate::monitor::{Monitor, Step};
-use crate::prefetch::{self, Attention, Fitting, Study};
+use crate::prefetch::{self, Attention, Fitting, Row, Study};
 use crate::request::{RunRequest, What};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -89,13 +89,25 @@ impl Trainings<'_> {
             checkpoint: None,
         };
         let key = format!("{:?} {:?}", same_on_any_host(&job.fitting), job.precisions);
-        let rows = self.saved(program, &key, || {
-            match prefetch::study(&[trace.to_owned()], &study, &mut |_| ()) {
-                Ok(rows) => Ok(prefetch::to_json(&rows)["rows"].take()),
-                // A program that is too short for one training is there for the others.
-                Err(LabError::Learn(LearnError::Empty(_))) => Ok(json!([])),
-                Err(error) => Err(error),
-            }
+        let models = self.saved_rows(program, &key, || prefetch::study(&[trace.to_owned()], &study, &mut |_| ()))?;
+        // Tables are judged again at once where a training takes minutes: they are kept apart.
+        let key = format!("tables {:?}", same_on_any_host(&job.fitting));
+        let tables = self.saved_rows(program, &key, || prefetch::study_tables(trace, &job.fitting))?;
+        let is_model = |row: &Value| !row["latency_ns"].is_null();
+        Ok(models.into_iter().filter(is_model).chain(tables).collect())
+    }
+
+    /// Rows of a study, none of a program that is too short for it.
+    fn saved_rows(
+        &self,
+        program: &Program,
+        key: &str,
+        make: impl FnOnce() -> Result<Vec<Row>, LabError>,
+    ) -> Result<Vec<Value>, LabError> {
+        let rows = self.saved(program, key, || match make() {
+            Ok(rows) => Ok(prefetch::to_json(&rows)["rows"].take()),
+            Err(LabError::Learn(LearnError::Empty(_))) => Ok(json!([])),
+            Err(error) => Err(error),
         })?;
         Ok(rows.as_array().cloned().unwrap_or_default())
     }
