@@ -180,9 +180,16 @@ impl Combination {
             return Ok(Self(list));
         }
         for name in text.split('+') {
+            if name == "none" {
+                return Err(LabError::Request(format!("`none` stands alone: leave it out of `{text}`")));
+            }
             let names = || Mechanism::ALL.map(Mechanism::name).into_iter().chain(["none"]);
             let found = Mechanism::named(name).ok_or_else(|| {
-                LabError::Request(format!("there is no mechanism `{name}`; {}", suggestion(name, names())))
+                let cure = match name.split([',', ' ']).map(Mechanism::named).collect::<Option<Vec<_>>>() {
+                    Some(_) => format!("several are joined with `+`: `{}`", name.replace([',', ' '], "+")),
+                    None => suggestion(name, names()),
+                };
+                LabError::Request(format!("there is no mechanism `{name}`; {cure}"))
             })?;
             if list.contains(&found) {
                 return Err(LabError::Request(format!("`{name}` is named twice in `{text}`")));

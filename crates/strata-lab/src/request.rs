@@ -3,11 +3,12 @@
 use crate::error::LabError;
 use crate::fnv::Fnv1a64;
 use crate::launch_file::limits;
-use crate::mechanisms::Combination;
+use crate::mechanisms::{Combination, Mechanism};
 use crate::trace;
 use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use strata_core::settings::{Allowed, Setting};
 
 /// Where results go unless a request says otherwise.
 pub const DEFAULT_OUT: &str = "strata-out";
@@ -162,8 +163,9 @@ impl Resolved {
 
     /// The request as saved. Nothing in it depends on the machine or on where the files lie.
     pub(crate) fn to_json(&self, request: &RunRequest) -> Value {
-        let inputs: Vec<_> =
-            self.inputs.iter().map(|(path, hash)| json!({ "path": path, "fnv1a64": hash.to_string() })).collect();
+        let files = files_of_settings(&request.set);
+        let inputs = self.inputs.iter().chain(&files);
+        let inputs: Vec<_> = inputs.map(|(path, hash)| json!({ "path": path, "fnv1a64": hash.to_string() })).collect();
         let mut saved = json!({
             "program": match request.what {
                 What::Workload(_) => "workload",
@@ -199,6 +201,18 @@ impl Resolved {
         let out = request.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT));
         out.join(format!("{}-{}", self.name, &hash[..12]))
     }
+}
+
+/// The files that settings of mechanisms name, such as a predictor: with other contents it is another request.
+fn files_of_settings(set: &[String]) -> Vec<(String, Fnv1a64)> {
+    let named = set.iter().filter_map(|text| text.split_once('=')).filter(|(key, _)| {
+        let is_it = |mechanism: &Mechanism, setting: &Setting| {
+            setting.allowed == Allowed::Text && *key == format!("{}.{}", mechanism.name(), setting.key)
+        };
+        Mechanism::ALL.iter().any(|mechanism| mechanism.settings().iter().any(|setting| is_it(mechanism, setting)))
+    });
+    let read = named.filter_map(|(_, path)| Some((path.to_owned(), Fnv1a64::of(&std::fs::read(path).ok()?))));
+    read.collect()
 }
 
 #[cfg(test)]

@@ -10,10 +10,31 @@ use strata_core::stats::Unit;
 
 /// All tables; none if the machine has no mechanism.
 pub(crate) fn table(stats: &Stats) -> Option<String> {
-    let traffic = traffic(stats)?;
-    let requests = request_table::table(stats).map_or_else(String::new, |table| format!("{table}\n"));
-    Some(format!("{requests}{traffic}\n{}", counted(stats)))
+    let tables: Vec<String> =
+        [request_table::table(stats), traffic(stats), counted(stats)].into_iter().flatten().collect();
+    (!tables.is_empty()).then(|| tables.join("\n"))
 }
+
+/// Of all that unified memory counts, what a first look asks for; `result.json` has the rest.
+const OF_PAGES: [&str; 13] = [
+    "far_faults",
+    "page_hit_rate",
+    "migrated_pages",
+    "prefetched_pages",
+    "accuracy",
+    "evicted_clean",
+    "evicted_dirty",
+    "thrashed_pages",
+    "remote",
+    "pcie.in_bytes",
+    "pcie.out_bytes",
+    "pcie.in_use",
+    "throttled",
+];
+
+/// What the machine counts of offloading, shown if it is 0, too.
+const OF_STACKS: [&str; 5] =
+    ["offload.blocks", "offload.thread_instructions", "stacks.tx", "stacks.rx", "stacks.cross"];
 
 /// Bytes that moved, a row for each reason for which some did.
 fn traffic(stats: &Stats) -> Option<String> {
@@ -45,16 +66,20 @@ fn traffic(stats: &Stats) -> Option<String> {
 }
 
 /// What the mechanisms counted, each with its meaning, if there was any.
-fn counted(stats: &Stats) -> String {
-    let of_mechanism = |path: &str| {
-        let rest = path.strip_prefix(MACHINE).and_then(|rest| rest.strip_prefix('.'));
+fn counted(stats: &Stats) -> Option<String> {
+    let offloads = stats.number(&format!("{MACHINE}.{}.instances", Mechanism::Tom.name())).is_some();
+    let is_shown = |path: &str, value: f64| {
+        let Some(rest) = path.strip_prefix(MACHINE).and_then(|rest| rest.strip_prefix('.')) else { return false };
+        let (mechanism, count) = rest.split_once('.').unwrap_or((rest, ""));
         // Requests by class have a table of their own.
-        let rest = rest.filter(|rest| !rest.contains(".requests."));
-        rest.is_some_and(|rest| Mechanism::ALL.iter().any(|m| rest.split('.').next() == Some(m.name())))
+        let is_counted = !rest.contains(".requests.") && Mechanism::ALL.iter().any(|m| m.name() == mechanism);
+        let is_asked_for =
+            mechanism != Mechanism::Uvm.name() || count.starts_with("predictions.") || OF_PAGES.contains(&count);
+        (offloads && OF_STACKS.contains(&rest)) || (is_counted && is_asked_for && value != 0.0)
     };
     let rows: Vec<_> = stats
         .iter()
-        .filter(|(path, stat)| of_mechanism(path) && stat.value.as_f64() != 0.0)
+        .filter(|(path, stat)| is_shown(path, stat.value.as_f64()))
         .map(|(path, stat)| {
             let value = stat.value.as_f64();
             let shown =
@@ -62,7 +87,8 @@ fn counted(stats: &Stats) -> String {
             vec![path[MACHINE.len() + 1..].to_owned(), shown, stat.description.to_owned()]
         })
         .collect();
-    columns(&[("counted", Align::Left), ("", Align::Right), ("meaning", Align::Left)], &rows)
+    let headings = [("counted", Align::Left), ("", Align::Right), ("meaning", Align::Left)];
+    (!rows.is_empty()).then(|| columns(&headings, &rows))
 }
 
 #[cfg(test)]
@@ -78,6 +104,7 @@ mod tests {
             stats.count(format!("gpu.traffic.{reason}.link_read"), 0, Unit::Bytes, "");
         }
         stats.count("gpu.buddy.fills", 8, Unit::Requests, "fills");
+        stats.count("gpu.stacks.tx", 8, Unit::Bytes, "of a machine without offloading");
         stats.quotient("gpu.buddy.metadata.hit_rate", 1.0, 4.0, Unit::Fraction, "hits");
         let expected = "\
 bytes moved for  from DRAM  to DRAM  over the link  back
@@ -86,6 +113,29 @@ data                 1,024        0              0     0
 counted                          meaning
 buddy.fills                   8  fills
 buddy.metadata.hit_rate  25.0 %  hits
+";
+        assert_eq!(table(&stats).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn pages_and_stacks_are_told_of_in_short() {
+        let mut stats = Stats::default();
+        for (path, value) in [
+            ("offload.blocks", 0),
+            ("tom.instances", 7),
+            ("tom.stay.full", 0),
+            ("uvm.far_faults", 2),
+            ("uvm.predictions.made", 3),
+            ("uvm.stall.queue", 9),
+        ] {
+            stats.count(format!("gpu.{path}"), value, Unit::Events, path);
+        }
+        let expected = "\
+counted                  meaning
+offload.blocks        0  offload.blocks
+tom.instances         7  tom.instances
+uvm.far_faults        2  uvm.far_faults
+uvm.predictions.made  3  uvm.predictions.made
 ";
         assert_eq!(table(&stats).as_deref(), Some(expected));
     }

@@ -119,6 +119,9 @@ impl Trained {
 
     /// The same of bytes; the text says what is wrong with them.
     pub fn parse(bytes: &[u8]) -> Result<(Self, Option<State>), String> {
+        if bytes.starts_with(b"PAR1") {
+            return Err("it is a trace: checkpoints are made of traces by `strata prefetch train`".into());
+        }
         let truncated = |what: &str| format!("it ends before its {what} does: it was cut off, train again");
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(|| truncated("header"))?;
         let length = u64::from_le_bytes(*length);
@@ -147,26 +150,34 @@ impl Trained {
         }
         let mut model = Model::new(about.spec);
         let tensors = model.parameters().tensors().to_vec();
+        let is_small = !about.scales.is_empty();
         let part = |name: &str, bytes: usize| -> Result<&[u8], String> {
             let offsets = &header.get(name).ok_or_else(|| format!("it has no tensor `{name}`"))?["data_offsets"];
             let [from, to] = [0, 1].map(|k| offsets[k].as_u64().unwrap_or(u64::MAX) as usize);
             if to.checked_sub(from) != Some(bytes) {
                 return Err(format!("tensor `{name}` has another size than the vocabulary and the shape say"));
             }
+            let dtype = if is_small && !STATE.contains(&name) { "U8" } else { "F32" };
+            if header[name]["dtype"] != dtype {
+                return Err(format!("tensor `{name}` is not of type {dtype}"));
+            }
             data.get(from..to).ok_or_else(|| truncated(&format!("tensor `{name}`")))
         };
         for (k, Tensor { name, range, .. }) in tensors.iter().enumerate() {
             let to = &mut model.parameters_mut()[range.clone()];
-            if about.scales.is_empty() {
-                numbers_of(part(name, 4 * range.len())?, to);
-            } else {
+            if is_small {
                 let packed = part(name, range.len().div_ceil(2))?;
                 let scale = about.scales.get(k).copied().filter(|scale| *scale > 0.0).ok_or("a scale is missing")?;
                 for (at, weight) in to.iter_mut().enumerate() {
                     let nibble = packed[at / 2] >> (4 * (at % 2)) & 15;
                     *weight = f32::from((nibble << 4).cast_signed() >> 4) * scale;
                 }
+            } else {
+                numbers_of(part(name, 4 * range.len())?, to);
             }
+        }
+        if !model.parameters().iter().all(|weight| weight.is_finite()) {
+            return Err("some of its weights are no numbers: its training failed or it is damaged, train again".into());
         }
         model.parameters_mut().fix_scales(about.scales);
         let mut state = None;

@@ -130,7 +130,8 @@ impl Dataset {
         if samples.is_empty() {
             let Task { cluster, distance, least, .. } = task;
             return Err(LearnError::Empty(format!(
-                "none of the clusters by {} has {least} requests and {distance} more: record a longer run",
+                "none of the clusters by {} has {least} requests and {distance} behind them: record a longer run, or take \
+                 `--least-history 1` or another `--cluster`",
                 cluster.name()
             )));
         }

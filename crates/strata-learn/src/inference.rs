@@ -168,7 +168,8 @@ fn greatest_plain(values: &[f32]) -> Option<usize> {
     let most = lanes.iter().chain(rest).fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a });
     let mut first = 0;
     for block in blocks {
-        if block.iter().fold(false, |found, value| found | (*value == most)) {
+        // All are compared at once, without a branch for each.
+        if block.iter().map(|value| u32::from(*value == most)).sum::<u32>() > 0 {
             break;
         }
         first += BLOCK;

@@ -176,13 +176,39 @@ fn what_is_saved_comes_back_and_damage_is_told() {
         changed[at..at + to.len()].copy_from_slice(to.as_bytes());
         told(&changed)
     };
+    assert!(told(b"PAR1 and more").contains("it is a trace"));
     assert!(changed("strata-learn 1", "strata-learn 9").contains("train again"));
+    assert!(changed("\"U8\"", "\"I8\"").contains("is not of type U8"));
     let classes = format!("\\\"classes\\\":{}", words.labels.size());
     assert!(
         changed(&classes, "\\\"classes\\\":1").contains("vocabulary mismatch"),
         "{}",
         changed(&classes, "\\\"classes\\\":1")
     );
+}
+
+/// What lets a checkpoint be refused before its model is built.
+#[test]
+fn shapes_have_at_least_the_parameters_that_they_promise() {
+    for kind in Kind::ALL {
+        let (_, data, _, words) = data(kind);
+        let model = Model::new(Spec::new(kind, data.task(), &words));
+        let (least, all) = (model.spec().least_parameters(), model.parameters().len() as u128);
+        assert!((1..=all).contains(&least), "{}: {least} of {all}", kind.name());
+        let wide = Spec { hidden: 1 << 20, ..Spec::new(kind, data.task(), &words) };
+        assert!(kind == Kind::Linear || wide.least_parameters() > 1 << 22, "{}", kind.name());
+    }
+}
+
+#[test]
+fn weights_that_are_no_numbers_are_told() {
+    let (mut model, _, data, _, words) = trained(Kind::Distilled, 1, 1);
+    model.parameters_mut()[3] = f32::NAN;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model.safetensors");
+    as_trained(model, &data, &words, Precision::Float).save(&path, None).expect("saved");
+    let told = Trained::load(&path).err().expect("refused").to_string();
+    assert!(told.contains("no numbers"), "{told}");
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub struct Foreknowledge {
 struct Counts {
     instances: u64,
     learned_from: u64,
+    learning: u64,
+    off: u64,
     condition: u64,
     tx_busy: u64,
     rx_busy: u64,
@@ -176,18 +178,23 @@ impl Offload for Tom {
         state.counts.instances += 1;
         if state.learning.is_some() {
             state.running.insert(arrival.warp, Instance::default());
+            state.counts.learning += 1;
+            return false;
+        }
+        if state.settings.policy == Policy::None {
+            state.counts.off += 1;
             return false;
         }
         let holds = state.current.rows[arrival.candidate].condition_holds(arrival.lanes, arrival.values);
         state.counts.condition += u64::from(!holds);
-        holds && state.settings.policy != Policy::None
+        holds
     }
 
     fn decide(&mut self, candidate: usize, first: StackId, uses: &[StackUse]) -> Option<StackId> {
         let State { settings, warps, current, counts, .. } = &mut *self.0.borrow_mut();
         match decide(settings, *warps, &current.rows[candidate], first, uses) {
             Ok(stack) => return Some(stack),
-            Err(Stays::Off) => {}
+            Err(Stays::Off) => counts.off += 1,
             Err(Stays::TxBusy) => counts.tx_busy += 1,
             Err(Stays::RxBusy) => counts.rx_busy += 1,
             Err(Stays::Full) => counts.full += 1,
@@ -231,6 +238,8 @@ impl Offload for Tom {
         vec![
             count("tom.instances", "warps that came to candidates", c.instances),
             count("tom.learned_from", "of those, the ones that the mapping was learned from", c.learned_from),
+            count("tom.stay.learning", "of those, the ones that came while data were at the host", c.learning),
+            count("tom.stay.off", "of those, the ones that the policy keeps on the GPU", c.off),
             count("tom.stay.condition", "of those, the ones whose condition did not hold", c.condition),
             count("tom.stay.tx_busy", "of those, the ones that would have burdened a busy link to a stack", c.tx_busy),
             count("tom.stay.rx_busy", "of those, the ones that would have burdened a busy link to the GPU", c.rx_busy),

@@ -7,6 +7,8 @@ use strata_core::Bytes;
 use strata_core::settings::{Allowed, Setting, Settings as Values};
 
 const PREFETCHERS: &[&str] = &["model", "none", "sequential", "random", "tree", "driver", "learned"];
+/// Those of them that need no predictor.
+const RULES: &[&str] = PREFETCHERS.split_last().expect("it is not empty").1;
 
 macro_rules! setting {
     ($key:literal, $default:literal, $allowed:expr, $meaning:literal, $source:literal) => {
@@ -54,7 +56,7 @@ pub const SETTINGS: &[Setting] = &[
     setting!(
         "prefetcher_when_full",
         "model",
-        Allowed::Choice(PREFETCHERS),
+        Allowed::Choice(RULES),
         "the prefetcher from the first time on that memory does not suffice",
         "UVMSmart -hwprefetch_oversub 1 (tree); driver: no change"
     ),

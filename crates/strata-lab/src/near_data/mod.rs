@@ -48,6 +48,9 @@ fn stacks(settings: &Settings, gpu: &GpuConfig) -> Result<StackMap, LabError> {
     if gpu.l2.write != WritePolicy::Through {
         return refuse("SMs on stacks would not see what L2 holds back; `--set l2.write=through`");
     }
+    if !settings.page.0.is_power_of_two() {
+        return refuse("`tom.page` is a power of two, such as \"64 KiB\"");
+    }
     Ok(map)
 }
 

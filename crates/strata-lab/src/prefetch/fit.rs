@@ -1,6 +1,7 @@
 //! One model for one task: data divided, trained, held to a precision, judged.
 
 use super::study::Row;
+use super::{Output, may_write};
 use crate::error::LabError;
 use crate::monitor::Step;
 use std::path::{Path, PathBuf};
@@ -200,6 +201,7 @@ pub fn train(
     resume: bool,
     begins: &mut dyn FnMut(Step<'_>),
 ) -> Result<(Row, Vec<train::Epoch>), LabError> {
+    may_write(Output::Checkpoint, output)?;
     let accesses = requests(traces, fitting.share)?;
     let (data, split, words) = fitting.data(&accesses)?;
     let origin = traces.iter().map(|path| workload(path)).collect::<Vec<_>>().join(", ");

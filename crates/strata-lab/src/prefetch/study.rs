@@ -1,6 +1,7 @@
 //! Models, baselines, protocols and precisions side by side on traces: the tables of the prefetching paper.
 
 use super::fit::{Fitting, requests, workload};
+use super::of_trace;
 use crate::error::LabError;
 use crate::monitor::Step;
 use crate::table::{Align, columns};
@@ -24,8 +25,8 @@ pub struct Row {
     pub workload: String,
     /// The model or baseline.
     pub model: String,
-    /// How samples were divided.
-    pub protocol: Protocol,
+    /// How samples were divided; none were for a checkpoint that is judged as it is.
+    pub protocol: Option<Protocol>,
     /// What weights are held to.
     pub precision: Precision,
     /// Requests ahead.
@@ -69,7 +70,7 @@ impl Row {
         let mut row = Self {
             workload: program.to_owned(),
             model: model.spec().kind.name().to_owned() + if model.spec().bypass { " (bypass)" } else { "" },
-            protocol: fitting.protocol,
+            protocol: (!split.train.is_empty()).then_some(fitting.protocol),
             precision,
             distance: data.task().distance,
             cluster: data.task().cluster.name(),
@@ -88,11 +89,11 @@ impl Row {
         row
     }
 
-    fn baseline(program: &str, fitting: &Fitting, baseline: Baseline, data: &Dataset, score: Score) -> Self {
+    fn table(program: &str, protocol: Option<Protocol>, table: Baseline, data: &Dataset, score: Score) -> Self {
         Self {
             workload: program.to_owned(),
-            model: baseline.name().to_owned(),
-            protocol: fitting.protocol,
+            model: table.name().to_owned(),
+            protocol,
             precision: Precision::Float,
             distance: data.task().distance,
             cluster: data.task().cluster.name(),
@@ -105,17 +106,22 @@ impl Row {
         }
     }
 
+    fn protocol_name(&self) -> &'static str {
+        self.protocol.map_or("all of it", Protocol::name)
+    }
+
     /// For scripts.
     pub fn to_json(&self) -> Value {
+        let of_model = |value: Value| if self.latency.is_some() { value } else { Value::Null };
         json!({
             "model": self.model,
             "workload": self.workload,
-            "protocol": self.protocol.name(),
-            "precision": self.precision.name(),
+            "protocol": self.protocol_name(),
+            "precision": of_model(json!(self.precision.name())),
             "distance": self.distance,
             "cluster": self.cluster,
             "top1": self.score.top1,
-            "top10": self.score.top10,
+            "top10": of_model(json!(self.score.top10)),
             "f1": self.score.f1,
             "samples": self.score.samples,
             "classes": self.classes,
@@ -133,7 +139,7 @@ impl Row {
 /// What is set side by side.
 #[derive(Clone)]
 pub struct Study {
-    /// Models to train; with a checkpoint, none.
+    /// Models to train; with a checkpoint, the first one's number of sequences is judged and nothing is trained.
     pub models: Vec<Fitting>,
     /// How samples are divided.
     pub protocols: Vec<Protocol>,
@@ -154,8 +160,8 @@ pub fn study(traces: &[PathBuf], study: &Study, begins: &mut dyn FnMut(Step<'_>)
         if let Some(checkpoint) = &study.checkpoint {
             begins(Step { done: job, of: jobs, name: &program });
             let (trained, _) = Trained::load(checkpoint)?;
-            let row = checkpoint_row(&program, trained, &accesses)?;
-            rows.push(row);
+            let most = study.models.first().map_or(usize::MAX, |fitting| fitting.sequences);
+            rows.extend(checkpoint_rows(&program, trained, &accesses, most)?);
             job += 1;
             continue;
         }
@@ -166,7 +172,7 @@ pub fn study(traces: &[PathBuf], study: &Study, begins: &mut dyn FnMut(Step<'_>)
                 let name = format!("{program}, {}, {}", fitting.kind.name(), protocol.name());
                 begins(Step { done: job, of: jobs, name: &name });
                 job += 1;
-                let (data, split, words) = fitting.data(&accesses)?;
+                let (data, split, words) = fitting.data(&accesses).map_err(|error| of_trace(path, error))?;
                 let all = (&data, &split, &words);
                 if !judged_clusters.contains(&data.task().cluster) {
                     judged_clusters.push(data.task().cluster);
@@ -192,11 +198,13 @@ fn tables(
     accesses: &[Access],
     (data, split, words): (&Dataset, &Split, &Vocabularies),
 ) -> Vec<Row> {
+    let is_trained = !split.train.is_empty();
     let judged = |table: Baseline| {
         let score = table.score(accesses, data, split, &words.labels);
-        Row::baseline(program, fitting, table, data, score)
+        Row::table(program, is_trained.then_some(fitting.protocol), table, data, score)
     };
-    Baseline::ALL.into_iter().map(judged).collect()
+    // Without a training part no delta is its commonest.
+    Baseline::ALL.into_iter().filter(|table| is_trained || *table != Baseline::Majority).map(judged).collect()
 }
 
 /// The tables alone, on a trace.
@@ -206,8 +214,8 @@ pub fn study_tables(trace: &Path, fitting: &Fitting) -> Result<Vec<Row>, LabErro
     Ok(tables(&workload(trace), fitting, &accesses, (&data, &split, &words)))
 }
 
-/// A checkpoint on a trace that it may never have seen.
-fn checkpoint_row(program: &str, trained: Trained, accesses: &[Access]) -> Result<Row, LabError> {
+/// A checkpoint on at most `most` sequences of a trace that it may never have seen, and tables beside it.
+fn checkpoint_rows(program: &str, trained: Trained, accesses: &[Access], most: usize) -> Result<Vec<Row>, LabError> {
     let fitting = Fitting::new(trained.model.spec().kind);
     let data = Dataset::new(accesses, trained.task.clone())?;
     let words = trained.words.clone();
@@ -219,9 +227,11 @@ fn checkpoint_row(program: &str, trained: Trained, accesses: &[Access]) -> Resul
         ))
         .into());
     }
-    let test = evenly_spaced(data.samples(), fitting.sequences);
+    let test = evenly_spaced(data.samples(), most);
     let split = Split { train: Vec::new(), validate: Vec::new(), test };
-    Ok(Row::judged(program, &fitting, trained, (&data, &split, &words)))
+    let mut rows = tables(program, &fitting, accesses, (&data, &split, &words));
+    rows.push(Row::judged(program, &fitting, trained, (&data, &split, &words)));
+    Ok(rows)
 }
 
 /// For scripts: all rows; of one row, its keys beside them.
@@ -256,7 +266,7 @@ pub fn table(rows: &[Row]) -> String {
         let only = |text: String| if model { text } else { String::new() };
         vec![
             row.workload.clone(),
-            row.protocol.name().to_owned(),
+            row.protocol_name().to_owned(),
             row.model.clone(),
             only(row.precision.name().to_owned()),
             row.cluster.to_owned(),
@@ -273,7 +283,7 @@ pub fn table(rows: &[Row]) -> String {
     programs.dedup();
     if programs.len() > 1 {
         let key =
-            |row: &Row| (row.protocol.name(), row.model.replace(" (bypass)", ""), row.precision.name(), row.cluster);
+            |row: &Row| (row.protocol_name(), row.model.replace(" (bypass)", ""), row.precision.name(), row.cluster);
         let mut keys: Vec<_> = Vec::new();
         for row in rows {
             if !keys.contains(&key(row)) {

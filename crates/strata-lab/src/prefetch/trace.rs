@@ -1,5 +1,6 @@
 //! A program's requests to the GMMU, recorded.
 
+use super::{Output, may_write};
 use crate::error::LabError;
 use crate::mechanisms::Combination;
 use crate::monitor::Monitor;
@@ -42,20 +43,21 @@ impl Traced {
 /// paper's traces must have been made so, too: only then does one delta make up 99 % of the requests of ATAX and BICG (its
 /// section 5.3: 0.9926), since warps that wait for the same page stay together.
 pub fn record(mut request: RunRequest, output: &Path, monitor: &Arc<Monitor>) -> Result<Traced, LabError> {
+    may_write(Output::Trace, output)?;
     request.with = Combination::parse("uvm")?;
     // Before those of the request, which may change it.
     request.set.insert(0, "uvm.prefetcher=none".to_owned());
     request.set.push("uvm.trace=on".to_owned());
     let result = run(&request, monitor)?;
     let made = result.host.directory.join("gmmu.parquet");
-    if let Some(parent) = output.parent() {
-        std::fs::create_dir_all(parent).map_err(|error| LabError::io("write", parent, error))?;
-    }
     // The result's own copy is not needed twice; between file systems a rename is not possible.
     std::fs::rename(&made, output)
         .or_else(|_| std::fs::copy(&made, output).map(|_| ()))
         .map_err(|error| LabError::io("write", output, error))?;
-    let accesses = trace_file::read(output)?;
+    let accesses = trace_file::read(output).inspect_err(|_| {
+        // An empty one is of no use to anybody.
+        let _ = std::fs::remove_file(output);
+    })?;
     let hits = accesses.iter().filter(|access| access.hit).count();
     let hit_rate = hits as f64 / accesses.len() as f64;
     Ok(Traced { result, path: output.to_owned(), requests: accesses.len(), hit_rate })

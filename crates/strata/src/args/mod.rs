@@ -236,23 +236,25 @@ pub(crate) struct Compare {
 
 const REPRODUCE_EXAMPLES: &str = "\
 Examples:
-  strata reproduce buddy --quick         small inputs, caches scaled with them, two speeds of the link
-  strata reproduce buddy                 snapshots of larger inputs, all speeds of the link
-  strata reproduce buddy --full          timed on the larger inputs, too, and three seeds
+  strata reproduce buddy --quick         compression: minutes, small inputs
+  strata reproduce cmd                   deduplication: all figures
+  strata reproduce uvm                   unified memory: prefetchers, predictors trained and in the loop
+  strata reproduce tom                   near-data processing: all figures and sensitivities
+  strata reproduce all --quick           all four
   strata reproduce buddy --json | jq '.rows[] | select(.verdict == \"close\")'
 
-Tables, CSV, SVG and a page are saved in strata-out/reproduce-<paper>/.";
+Tables, CSV, SVG and a page are saved in strata-out/reproduce-<paper>/. What is interrupted goes on where it stopped.";
 
 /// Reproduce a paper's figures, its printed numbers beside ours
 #[derive(Args)]
 #[command(after_help = REPRODUCE_EXAMPLES)]
 pub(crate) struct Reproduce {
-    /// buddy, or all
+    /// buddy, cmd, uvm, tom, or all
     pub(crate) paper: String,
-    /// Small inputs, two speeds of the link
+    /// Small inputs and the main figures
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// Everything on the larger inputs, and three seeds
+    /// Everything on the larger inputs
     #[arg(long)]
     pub(crate) full: bool,
     /// Print one JSON object

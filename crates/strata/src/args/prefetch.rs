@@ -5,11 +5,15 @@ use std::path::PathBuf;
 
 const PREFETCH_EXAMPLES: &str = "\
 Examples:
-  strata prefetch trace nw --size paper -o nw.parquet
+  strata prefetch trace nw --size paper-uvm -o nw.parquet
   strata prefetch train nw.parquet -o nw.safetensors
   strata prefetch eval nw.parquet --checkpoint nw.safetensors
   strata prefetch eval *.parquet --models transformer,revised --protocols paper,time,random
-  strata run nw --gpu gtx1080ti --with uvm --set uvm.prefetcher=learned --set uvm.predictor=nw.safetensors
+
+For a machine, with less history and room for more deltas:
+  strata prefetch train nw.parquet -o n.safetensors --model distilled --distance 30 --least-history 1 --room 512
+  strata run nw --gpu gtx1080ti --with uvm --set uvm.prefetcher=learned \\
+      --set uvm.predictor=n.safetensors
 
 docs/learned-prefetching.md says what models, protocols and precisions are.";
 
@@ -62,28 +66,34 @@ fn step_length(text: &str) -> Result<f32, String> {
     rate.ok_or_else(|| "a step length is more than 0 and at most 1, such as 0.002".to_owned())
 }
 
+/// A part of a whole that is not nothing.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| "a share is more than 0 and at most 1, such as 0.5".to_owned())
+}
+
 /// What models are trained on, and how much
 #[derive(Args)]
 pub(crate) struct Training {
     /// Requests ahead that are predicted: 1 to 30
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=30))]
     pub(crate) distance: u16,
-    /// What makes a sequence: pc, kernel, sm, cta, warp, sm+warp [default: the model's own]
+    /// What makes a sequence: pc, kernel, sm, cta, warp, sm+warp [default: sm+warp of revised and distilled, sm of others]
     #[arg(long, value_name = "KEY")]
     pub(crate) cluster: Option<String>,
-    /// Features of a token, separated by commas [default: the model's own]
+    /// Features of a token, such as `page_delta,pc` [default: all thirteen of a transformer, these two of others]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) features: Vec<String>,
     /// Requests that a history has at least; predictors for a machine want 1
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=30))]
     pub(crate) least_history: u16,
-    /// Sequences to train on, at most, evenly spaced
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
-    pub(crate) sequences: usize,
-    /// Passes over them [default: the model's own]
-    #[arg(long, value_name = "N")]
-    pub(crate) epochs: Option<usize>,
-    /// Step length at the beginning; it falls to a twentieth [default: the model's own]
+    /// Sequences to train on, at most, evenly spaced; with a checkpoint, to judge
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) sequences: u32,
+    /// Passes over them [default: 12 of a transformer, 60 of others]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) epochs: Option<u32>,
+    /// Step length at the beginning; it falls to a twentieth [default: 0.0005 of a transformer, 0.002 of others]
     #[arg(long, value_name = "RATE", allow_negative_numbers = true, value_parser = step_length)]
     pub(crate) rate: Option<f32>,
     /// Seed of parameters, order and division
@@ -102,8 +112,8 @@ pub(crate) struct Training {
     #[arg(long)]
     pub(crate) literal_hlsh: bool,
     /// Host threads; results do not depend on them [default: all]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) threads: Option<u32>,
 }
 
 /// Train a predictor on traces and save it
@@ -127,13 +137,13 @@ pub(crate) struct PrefetchTrain {
     #[command(flatten)]
     pub(crate) training: Training,
     /// Share of each trace that is used, from its beginning
-    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, allow_negative_numbers = true, value_parser = share)]
     pub(crate) share: f64,
     /// Values and classes to leave room for, so that more can be learned in a machine
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65536))]
     pub(crate) room: Option<u32>,
     /// Stop when this share of the validation part is predicted
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = share)]
     pub(crate) enough: Option<f64>,
     /// Go on with a training that was interrupted
     #[arg(long)]
@@ -143,6 +153,23 @@ pub(crate) struct PrefetchTrain {
     pub(crate) json: bool,
 }
 
+/// What a checkpoint has decided already.
+const OF_TRAINING: [&str; 13] = [
+    "models",
+    "protocols",
+    "precisions",
+    "distance",
+    "cluster",
+    "features",
+    "least_history",
+    "epochs",
+    "rate",
+    "bypass",
+    "attention",
+    "shuffle",
+    "literal_hlsh",
+];
+
 /// Judge a checkpoint, or train and judge models, beside table-driven baselines
 #[derive(Args)]
 pub(crate) struct PrefetchEval {
@@ -150,7 +177,7 @@ pub(crate) struct PrefetchEval {
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
     /// A checkpoint of `strata prefetch train`, judged as it is
-    #[arg(long, value_name = "FILE", conflicts_with = "models")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_TRAINING)]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Models to train: transformer, revised, distilled, lstm, cnn, mlp, linear
     #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "revised")]

@@ -55,8 +55,8 @@ fn fitting(kind: &str, args: &Training) -> Result<Fitting, LabError> {
     fitting.features = Some(features).filter(|features| !features.is_empty());
     fitting.distance = usize::from(args.distance);
     fitting.least = usize::from(args.least_history);
-    fitting.sequences = args.sequences.max(1);
-    fitting.epochs = args.epochs.unwrap_or(fitting.epochs);
+    fitting.sequences = args.sequences as usize;
+    fitting.epochs = args.epochs.map_or(fitting.epochs, |epochs| epochs as usize);
     fitting.rate = args.rate.unwrap_or(fitting.rate);
     fitting.seed = args.seed;
     fitting.bypass = match args.bypass.as_str() {
@@ -67,7 +67,7 @@ fn fitting(kind: &str, args: &Training) -> Result<Fitting, LabError> {
     fitting.hashed = args.attention.as_deref().map(|kind| kind == "hashed");
     fitting.hlsh.literal = args.literal_hlsh;
     fitting.shuffled = args.shuffle;
-    fitting.threads = args.threads.unwrap_or(fitting.threads).max(1);
+    fitting.threads = args.threads.map_or(fitting.threads, |threads| threads as usize);
     Ok(fitting)
 }
 
@@ -75,7 +75,7 @@ fn train(args: &PrefetchTrain) -> Result<ExitCode, Failure> {
     let mut fitting = fitting(&args.model, &args.training)?;
     fitting.precision = named("precision", &args.precision, &Precision::ALL, Precision::name)?;
     fitting.protocol = named("protocol", &args.protocol, &Protocol::ALL, Protocol::name)?;
-    fitting.share = args.share.clamp(0.0, 1.0);
+    fitting.share = args.share;
     fitting.room = args.room.map(|room| room as usize);
     fitting.enough = args.enough;
     let mut line = Series::new();

@@ -30,7 +30,7 @@ const fn program(name: &'static str, workload: &'static str, sizes: [&'static st
 /// All of them, in the paper's order. Standard sizes have several waves of blocks where a program has such a size.
 pub(super) const PROGRAMS: [Program; 10] = [
     program("BP", "backprop", ["paper-tom", "paper-tom", "small"]),
-    program("BFS", "bfs", ["paper-cmd", "small", "paper-tom"]),
+    program("BFS", "bfs", ["paper-cmd", "paper-cmd", "paper-tom"]),
     program("KM", "kmeans", ["small", "medium", "medium"]),
     program("CFD", "cfd", ["small", "paper-tom", "medium"]),
     program("HW", "heartwall", ["small", "small", "medium"]),

@@ -62,7 +62,7 @@ pub(super) struct Amount {
 /// How much of what is trained.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Extent {
-    /// For Tables 1, 3 to 5 and 8.
+    /// For Tables 1 and 8.
     pub(super) main: Amount,
     /// For the others; none leaves those out.
     pub(super) side: Option<Amount>,
@@ -76,7 +76,7 @@ impl Extent {
         let amount = |sequences, transformer_epochs, epochs| Amount { sequences, transformer_epochs, epochs };
         let (main, side) = match effort {
             Effort::Quick => (amount(1000, 3, 20), None),
-            Effort::Standard => (amount(4000, 10, 60), Some(amount(1500, 10, 40))),
+            Effort::Standard => (amount(3000, 10, 60), Some(amount(1500, 10, 40))),
             Effort::Full => (amount(20_000, 15, 60), Some(amount(20_000, 15, 60))),
         };
         Self { main, side, is_full: effort == Effort::Full }
@@ -116,8 +116,10 @@ pub(super) fn jobs(program: &Program, Extent { main, side, is_full }: Extent) ->
     add("distilled".into(), FOUR_BIT, main.fitting(Kind::Distilled));
     let Some(side) = side else { return jobs };
     let transformer = side.fitting(Kind::Transformer);
-    if is_full || ORDERED.contains(&program.name) {
+    if is_full || ORDERED.contains(&program.name) || SIMPLIFIED.contains(&program.name) {
         add("ordered".into(), FLOAT, transformer.clone());
+    }
+    if is_full || ORDERED.contains(&program.name) {
         add("shuffled".into(), FLOAT, Fitting { shuffled: true, ..transformer.clone() });
         for kind in COMPARED {
             let fitting = Fitting { protocol: Protocol::NextWindow, ..side.fitting(kind) };
@@ -135,11 +137,11 @@ pub(super) fn jobs(program: &Program, Extent { main, side, is_full }: Extent) ->
         }
     }
     if FAR.contains(&program.name) {
-        add("distance 30".into(), FLOAT, Fitting { distance: 30, ..main.fitting(Kind::Transformer) });
+        add("distance 30".into(), FLOAT, Fitting { distance: 30, ..transformer.clone() });
     }
     if SIMPLIFIED.contains(&program.name) {
-        add("linear".into(), FLOAT, Fitting { shuffled: true, ..main.fitting(Kind::Linear) });
-        add("hashed".into(), FLOAT, Fitting { hashed: Some(true), ..main.fitting(Kind::Transformer) });
+        add("linear".into(), FLOAT, Fitting { shuffled: true, ..side.fitting(Kind::Linear) });
+        add("hashed".into(), FLOAT, Fitting { hashed: Some(true), ..transformer.clone() });
     }
     if program.name == LOOKED_INTO {
         for feature in Feature::ALL {
