@@ -92,7 +92,7 @@ pub const SETTINGS: &[Setting] = &[
         "prediction_delays",
         "page",
         Allowed::Choice(&["page", "fault"]),
-        "what waits for a prediction: only the predicted page, or the fault's own transfer, too",
+        "what waits for a prediction: only the predicted page, or the fault, too, which holds the link meanwhile as a charged one does",
         "choice: the paper does not say"
     ),
     setting!(

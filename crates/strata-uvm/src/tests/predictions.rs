@@ -61,6 +61,20 @@ fn a_predicted_page_travels_with_the_rest_of_a_block_if_that_still_waits() {
 }
 
 #[test]
+fn a_fault_waits_for_its_prediction_if_it_is_told_to() {
+    let cycles = |delays: &str| {
+        let set = ["uvm.prefetcher=learned", "uvm.prediction_latency=50000", delays];
+        let mut bench = Bench::with_predictor(&set, 0, Some(Box::new(OneMegabyteOn(0))));
+        // The page that is predicted belongs to nobody.
+        bench.allocate(0, 64 * KB);
+        (bench.run(&[&touches(0)]).expect("it runs"), bench.counts().stall_service)
+    };
+    let (page, served) = cycles("uvm.prediction_delays=page");
+    assert_eq!(served, 0);
+    assert_eq!(cycles("uvm.prediction_delays=fault"), (page + 50_000, 50_000));
+}
+
+#[test]
 fn a_block_of_which_a_predicted_page_is_here_is_still_one_request() {
     let mut bench = busy_after(1000);
     let before = bench.counts().in_busy;
