@@ -248,3 +248,66 @@ impl Offload for Tom {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SETTINGS;
+    use strata_core::settings::Settings as Values;
+    use strata_sim::config::load;
+
+    const MAPPING: usize = 5;
+    const ARRAYS: [u64; 3] = [0x10_0000, 0x20_0000, 0x30_0000];
+
+    fn tom(set: &[&str], known: Foreknowledge) -> (Tom, StackMap) {
+        let map = || StackMap::of(&load("ndp-maxwell", &[""; 0]).expect("a preset").config).expect("it has stacks");
+        (Tom::new(Settings::of(&Values::read("tom", SETTINGS, set).expect("good")), map(), 48, known), map())
+    }
+
+    /// Whether the lines of each array lie where the mapping puts them, and not where the baseline map does.
+    fn mapped(tom: &Tom, map: &StackMap) -> [bool; 3] {
+        ARRAYS.map(|start| {
+            let lines = (0..64).map(|k| Addr(start).offset(128 * k).line());
+            let by_bits = |line| map.placed_by_bits(line, MAPPING as u32).partition;
+            let is_mapped = lines.clone().all(|line| tom.place(line).partition == by_bits(line));
+            assert!(is_mapped || lines.clone().all(|line| tom.place(line) == map.place(line)), "{start:#x}");
+            is_mapped
+        })
+    }
+
+    #[test]
+    fn an_oracle_places_what_candidates_will_access() {
+        let accessed = vec![Addr(ARRAYS[1]).line()];
+        let known = || Foreknowledge { instances: 9, best: Some(MAPPING), accessed: accessed.clone() };
+        let (oracle, map) = tom(&["tom.mapping=oracle"], known());
+        ARRAYS.map(|start| oracle.allocated(Addr(start), Bytes(0x2000)));
+        assert_eq!(mapped(&oracle, &map), [false, true, false]);
+        oracle.freed(Addr(ARRAYS[1]));
+        assert_eq!(mapped(&oracle, &map), [false; 3]);
+        let (baseline, map) = tom(&["tom.mapping=baseline"], known());
+        ARRAYS.map(|start| baseline.allocated(Addr(start), Bytes(0x2000)));
+        assert_eq!(mapped(&baseline, &map), [false; 3]);
+    }
+
+    #[test]
+    fn who_learns_places_what_was_accessed_and_foresees_nothing() {
+        let later = vec![Addr(ARRAYS[2]).line()];
+        let (mut learner, map) = tom(
+            &["tom.learning_instances=1", "tom.learning_accesses=32"],
+            Foreknowledge { instances: 9, best: Some(MAPPING), accessed: later },
+        );
+        learner.allocated(Addr(ARRAYS[0]), Bytes(0x2000));
+        learner.allocated(Addr(ARRAYS[1]), Bytes(0x2000));
+        assert!(learner.is_at_host() && learner.observes());
+        let arrival = Arrival { candidate: 0, warp: WarpId(3), lanes: 1, values: &[] };
+        assert!(!learner.considers(&arrival), "instances run on the GPU while it learns");
+        // A walk through 4 KB: bits 12 and 13 are the lowest that do not change.
+        let lines = (0..32).map(|k| Addr(ARRAYS[1]).offset(128 * k).line());
+        let enough: Vec<bool> = lines.map(|line| learner.observed(WarpId(3), line)).collect();
+        assert_eq!(enough.iter().position(|enough| *enough), Some(31), "one instance, of 32 accesses");
+        assert_eq!(learner.moved(), INTERRUPT_CYCLES);
+        learner.allocated(Addr(ARRAYS[2]), Bytes(0x2000));
+        assert_eq!(learner.mapped_by(), Some(LOWEST_BIT + MAPPING as u32));
+        assert_eq!(mapped(&learner, &map), [false, true, false]);
+    }
+}

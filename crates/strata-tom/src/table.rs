@@ -97,6 +97,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strata_core::{Access, Space};
 
     /// `for (i = %i; i < %n; i += %s)`, each iteration a load and a store: worth it from four iterations on.
     const LOOP: &str = ".version 8.0 .target sm_75 .address_size 32
@@ -147,7 +148,27 @@ mod tests {
     #[test]
     fn arithmetic_is_what_is_no_access() {
         let mut table = table();
+        let info = |class| OpInfo {
+            class,
+            space: Space::Global,
+            access: Access::Load,
+            width: 4,
+            bypass_l1: false,
+            read_only: false,
+            dst: Default::default(),
+            src: Default::default(),
+            line: 1,
+            name: "".into(),
+        };
+        let seam::Candidate { begin, end, .. } = table.rows[0].block;
+        let length = (end - begin + 1) as usize;
+        // Outside the block all is arithmetic, inside two accesses.
+        let mut instructions = vec![info(OpClass::Int); end as usize + 5];
+        instructions[begin as usize] = info(OpClass::Memory);
+        instructions[end as usize] = info(OpClass::Memory);
+        table.count_instructions(&instructions);
+        assert_eq!(table.rows[0].alu_share, (length - 2) as f64 / length as f64);
         table.count_instructions(&[]);
-        assert_eq!(table.rows[0].alu_share, 0.0);
+        assert_eq!(table.rows[0].alu_share, 0.0, "nothing is known of it");
     }
 }

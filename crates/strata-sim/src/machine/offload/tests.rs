@@ -6,7 +6,9 @@ use crate::machine::testing::{Do, run};
 use crate::machine::{Machine, MachineError};
 use crate::seam::{Arrival, Candidate, Offload, StackId, StackUse, Terms};
 use crate::stats::StackStats;
+use std::cell::RefCell;
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 use strata_core::{Addr, Bytes, LineAddr, OpInfo, WarpId};
 
 const A: u64 = 0x10_0000;
@@ -15,6 +17,8 @@ const A: u64 = 0x10_0000;
 struct Always {
     blocks: Vec<RangeInclusive<u32>>,
     is_ideal: bool,
+    /// What it was told of stacks when it decided last.
+    told: Rc<RefCell<Vec<StackUse>>>,
 }
 
 impl Offload for Always {
@@ -40,6 +44,7 @@ impl Offload for Always {
 
     fn decide(&mut self, _: usize, first: StackId, uses: &[StackUse]) -> Option<StackId> {
         assert_eq!(uses.len(), 4);
+        *self.told.borrow_mut() = uses.to_vec();
         Some(first)
     }
 }
@@ -49,7 +54,7 @@ fn machine(set: &[&str], blocks: &[RangeInclusive<u32>], is_ideal: bool) -> Mach
     let mut machine = Machine::new(load("ndp-maxwell", set).expect("a preset").config).expect("a machine");
     machine.check_data();
     machine.allocated(Addr(A), Bytes(0x1000), "A");
-    machine.set_offload(Box::new(Always { blocks: blocks.to_vec(), is_ideal }));
+    machine.set_offload(Box::new(Always { blocks: blocks.to_vec(), is_ideal, told: Rc::default() }));
     machine
 }
 
@@ -89,6 +94,39 @@ fn data_of_another_stack_come_over_the_link_between() {
     let (_, other) = lines();
     let near = counted(&[], &[0..=2], false, &[&[Do::Load(A), Do::Load(other), Do::Store(other)]]);
     assert_eq!(near.cross, (4 + 128) + (4 + 32 + 1), "an address and a line; an address, data and an acknowledgement");
+}
+
+/// A tenth of a byte in a nanosecond.
+const SLOW: &str = "stacks.link.bandwidth=0.1 GB/s";
+/// So many stores to one line, each of 36 B on its link.
+const STORES: usize = 40;
+
+#[test]
+fn a_block_begins_when_the_stores_before_it_are_in_memory() {
+    let (_, other) = lines();
+    let waited = |stores: usize| {
+        let script = [vec![Do::Store(other); stores], vec![Do::Load(A)]].concat();
+        let block = stores as u32..=stores as u32;
+        counted(&[SLOW], &[block], false, &[&script]).stall
+    };
+    // Registers cross in 4 us and back in 1.3 us, the stores to the other stack in 14.4 us: at 1.4 GHz.
+    let (alone, behind) = (waited(0), waited(STORES));
+    assert!((7_300..7_500).contains(&alone), "{alone}");
+    assert!((22_000..22_500).contains(&behind), "{behind}");
+}
+
+#[test]
+fn links_are_as_busy_as_the_monitor_says() {
+    let (_, other) = lines();
+    let mut machine = machine(&[SLOW], &[], false);
+    run(&mut machine, &[&[Do::Store(other); STORES]]).expect("it runs");
+    let told = Rc::<RefCell<Vec<StackUse>>>::default();
+    machine.set_offload(Box::new(Always { blocks: vec![0..=0], is_ideal: false, told: Rc::clone(&told) }));
+    run(&mut machine, &[&[Do::Load(A)]]).expect("it runs");
+    let stack = |a: u64| machine.stack_of_line(Addr(a).line()).expect("on a stack").0 as usize;
+    let told = told.borrow();
+    assert!(told[stack(other)].tx > 0.5, "{told:?}");
+    assert!(told[stack(A)].tx < 0.05 && told[stack(other)].rx < 0.05, "{told:?}");
 }
 
 #[test]
@@ -185,7 +223,7 @@ struct Learner {
 
 impl Offload for Learner {
     fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate> {
-        Always { blocks: vec![0..=0, 2..=2], is_ideal: false }.candidates(instructions)
+        Always { blocks: vec![0..=0, 2..=2], is_ideal: false, told: Rc::default() }.candidates(instructions)
     }
 
     fn terms(&self) -> Terms {
