@@ -11,14 +11,24 @@ fn loss(layer: &dyn Layer, parameters: &[f32], x: &[f32], weights: &[f32]) -> f6
     y.iter().zip(weights).map(|(y, w)| f64::from(y * w)).sum()
 }
 
-/// Compares the gradients of a layer with differences, for three sequences.
-fn check(make: impl FnOnce(&mut Builder) -> Box<dyn Layer>) {
-    let mut builder = Builder::new(5);
-    let layer = make(&mut builder);
-    check_made(layer.as_ref(), builder.finish());
+/// Whether a layer has a rectifier, a bound or a bucket of a hash: one that lies within a step of a number makes a difference
+/// wrong, not the gradient.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    Smooth,
+    Kinked,
 }
 
-fn check_made(layer: &dyn Layer, mut parameters: Parameters) {
+/// Compares the gradients of a layer with differences, for three sequences.
+#[track_caller]
+fn check(shape: Shape, make: impl FnOnce(&mut Builder) -> Box<dyn Layer>) {
+    let mut builder = Builder::new(5);
+    let layer = make(&mut builder);
+    check_made(shape, layer.as_ref(), builder.finish());
+}
+
+#[track_caller]
+fn check_made(shape: Shape, layer: &dyn Layer, mut parameters: Parameters) {
     let mut random = Random::new(11);
     for value in parameters.iter_mut() {
         // Biases and shifts of zero hide mistakes.
@@ -64,8 +74,8 @@ fn check_made(layer: &dyn Layer, mut parameters: Parameters) {
         wrong += usize::from(!near(dx[at], up, down));
         tried += 1;
     }
-    // A rectifier, a bound or a bucket of a hash that lies within a step of a number makes a difference wrong, not the gradient.
-    assert!(wrong * 20 <= tried, "{wrong} of {tried} gradients are wrong");
+    let excused = if shape == Shape::Smooth { 0 } else { tried / 20 };
+    assert!(wrong <= excused, "{wrong} of {tried} gradients are wrong");
 
     // A sequence alone gives the same bits, with weights that are packed for good, too.
     let mut alone = Vec::new();
@@ -79,14 +89,14 @@ fn check_made(layer: &dyn Layer, mut parameters: Parameters) {
 
 #[test]
 fn linear_maps() {
-    check(|make| Box::new(Linear::new(make, "a", 4, 5, 7)));
-    check(|make| Box::new(Linear::new(make, "a", 1, 20, 3).rectified()));
+    check(Shape::Smooth, |make| Box::new(Linear::new(make, "a", 4, 5, 7)));
+    check(Shape::Kinked, |make| Box::new(Linear::new(make, "a", 1, 20, 3).rectified()));
 }
 
 #[test]
 fn norms_and_sums() {
-    check(|make| Box::new(Norm::new(make, "a", 3, 9)));
-    check(|make| {
+    check(Shape::Smooth, |make| Box::new(Norm::new(make, "a", 3, 9)));
+    check(Shape::Smooth, |make| {
         let inside = Linear::new(make, "a", 3, 6, 6);
         Box::new(AddNorm { inside, norm: Norm::new(make, "b", 3, 6) })
     });
@@ -94,8 +104,8 @@ fn norms_and_sums() {
 
 #[test]
 fn attention_with_several_heads() {
-    check(|make| Box::new(Attention::full(make, 5, 12, 3)));
-    check(|make| Box::new(Attention::full(make, 6, 4, 1)));
+    check(Shape::Smooth, |make| Box::new(Attention::full(make, 5, 12, 3)));
+    check(Shape::Smooth, |make| Box::new(Attention::full(make, 6, 4, 1)));
 }
 
 #[test]
@@ -104,24 +114,24 @@ fn thinned_attention() {
         let mut make = Builder::new(5);
         let hashing = Hashing::new(8, 6, 1, literal, (ALIKE, UNLIKE));
         let layer = Attention::thinned(&mut make, 8, 6, Thinning { hashing, masks });
-        check_made(&layer, make.finish());
+        check_made(Shape::Kinked, &layer, make.finish());
     }
 }
 
 #[test]
 fn convolutions() {
-    check(|make| Box::new(Convolution::new(make, "a", 6, 4, 5, 1)));
-    check(|make| Box::new(Convolution::new(make, "a", 3, 2, 3, 2)));
+    check(Shape::Kinked, |make| Box::new(Convolution::new(make, "a", 6, 4, 5, 1)));
+    check(Shape::Kinked, |make| Box::new(Convolution::new(make, "a", 3, 2, 3, 2)));
 }
 
 #[test]
 fn lstm() {
-    check(|make| Box::new(Lstm::new(make, 5, 4, 6)));
+    check(Shape::Smooth, |make| Box::new(Lstm::new(make, 5, 4, 6)));
 }
 
 #[test]
 fn chains_and_clamps() {
-    check(|make| {
+    check(Shape::Kinked, |make| {
         let first = Linear::new(make, "a", 4, 5, 6).rectified();
         Box::new(Chain::default().then(first).then(Clamp(24)).then(Linear::new(make, "b", 1, 24, 3)))
     });
@@ -129,8 +139,8 @@ fn chains_and_clamps() {
 
 #[test]
 fn attention_of_the_last_token() {
-    check(|make| Box::new(LastAttention::new(make, 7, 6)));
-    check(|make| {
+    check(Shape::Smooth, |make| Box::new(LastAttention::new(make, 7, 6)));
+    check(Shape::Smooth, |make| {
         let inside = LastAttention::new(make, 5, 4);
         Box::new(AddNorm { inside, norm: Norm::new(make, "b", 1, 4) })
     });
