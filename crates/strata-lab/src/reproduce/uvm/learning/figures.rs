@@ -237,8 +237,8 @@ fn figure_7(learned: &[&Learned]) -> Option<Figure> {
 }
 
 fn figure_9(learned: &[&Learned]) -> Figure {
-    let note = "Top-1 on the 50 million instructions behind those that were trained on (of programs with fewer than 100 million: on \
-                the second half).";
+    let note = "Top-1 on the 50 million instructions behind those that were trained on (of programs whose first \
+                half of requests comes sooner: on the second half); histories of at least one request.";
     let mut columns: Vec<Column<'_>> =
         COMPARED.map(|kind| of(kind.name(), format!("window {}", kind.name()), TOP1)).into();
     columns.push(table("Markov 2", "window revised", "markov 2"));
