@@ -236,7 +236,7 @@ fn protocols_keep_what_they_test_apart() {
         match protocol {
             Protocol::Paper => assert_eq!(seen, split.test.len()),
             Protocol::NextWindow => {
-                assert_eq!((seen, split.train.is_empty(), split.test.is_empty()), (0, false, false))
+                assert_eq!((seen, split.train.is_empty(), split.test.is_empty()), (0, false, false));
             }
             _ => assert_eq!((seen, split.test.len()), (0, data.samples().len() - data.samples().len().div_ceil(5) * 4)),
         }
