@@ -155,8 +155,8 @@ mod tests {
             width: 4,
             bypass_l1: false,
             read_only: false,
-            dst: Default::default(),
-            src: Default::default(),
+            dst: std::iter::empty().collect(),
+            src: std::iter::empty().collect(),
             line: 1,
             name: "".into(),
         };
