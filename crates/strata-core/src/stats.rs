@@ -80,7 +80,7 @@ pub enum Value {
     Count(u64),
     /// Computed, and additive like a count: an energy.
     Amount(f64),
-    /// Derived: one sum divided by another, which is not 0.
+    /// Derived: one sum divided by another; shown if that is not 0.
     Quotient {
         /// What is divided.
         of: f64,
@@ -180,9 +180,10 @@ impl Stats {
         }
     }
 
-    /// Adds to a derived value. A quotient by zero has no value and leaves no entry.
+    /// Adds to a derived value. A quotient by zero has no value and is not shown, but what was divided counts once others are
+    /// added: a launch may use what an earlier one fetched.
     pub fn quotient(&mut self, path: impl Into<String>, of: f64, by: f64, unit: Unit, description: &'static str) {
-        if (of / by).is_finite() {
+        if of.is_finite() && by.is_finite() && (of != 0.0 || by != 0.0) {
             self.put(path.into(), Stat { value: Value::Quotient { of, by }, unit, description });
         }
     }
@@ -210,12 +211,13 @@ impl Stats {
 
     /// The statistic at `path`.
     pub fn get(&self, path: &str) -> Option<&Stat> {
-        self.entries.get(path)
+        self.entries.get(path).filter(|stat| stat.value.as_f64().is_finite())
     }
 
     /// Every path with its statistic, in order of path.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Stat)> {
-        self.entries.iter().map(|(path, stat)| (path.as_str(), stat))
+        let shown = self.entries.iter().filter(|(_, stat)| stat.value.as_f64().is_finite());
+        shown.map(|(path, stat)| (path.as_str(), stat))
     }
 
     /// The statistics below `prefix` (`gpu.l2` holds `gpu.l2.hits` and `gpu.l2[0].hits`, not `gpu.l2x`).
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quotient_by_zero_leaves_no_entry() {
+    fn a_quotient_by_zero_is_not_shown() {
         let mut stats = Stats::default();
         stats.quotient("a", 0.0, 0.0, Unit::Fraction, "nothing");
         assert!(stats.get("a").is_none());
@@ -257,6 +259,11 @@ mod tests {
             all.add(&part);
         }
         assert_eq!(all.number("rate"), Some(0.75));
+        // Two of nothing: not shown alone, and not forgotten.
+        let late = tree(2.0, 0.0);
+        assert_eq!((late.number("rate"), late.iter().count()), (None, 0));
+        all.add(&late);
+        assert_eq!(all.number("rate"), Some(0.8));
     }
 
     #[test]
