@@ -6,6 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use strata_core::random::SplitMix64;
 use strata_lab::mechanisms::Combination;
 use strata_lab::{Monitor, RunRequest, RunResult, What, run};
 
@@ -19,13 +20,12 @@ const WORDS: u32 = 512;
 /// Kernels that are made.
 const KERNELS: u64 = 6;
 
-/// Numbers that look random: a linear congruential generator with Knuth's constants for MMIX.
-struct Random(u64);
+/// Picks by chance.
+struct Random(SplitMix64);
 
 impl Random {
     fn pick(&mut self, of: &[u32]) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        of[(self.0 >> 33) as usize % of.len()]
+        of[self.0.below(of.len() as u64) as usize]
     }
 }
 
@@ -81,7 +81,7 @@ fn a_block(random: &mut Random, label: u32, from: &str, to: &str) -> String {
 
 /// A kernel of a few stages with barriers between them, which store to two arrays in turn.
 fn kernel(seed: u64) -> String {
-    let random = &mut Random(seed);
+    let random = &mut Random(SplitMix64::new(seed));
     let mut body = String::new();
     for stage in 0..4 {
         let (from, to) = if stage % 2 == 0 { ("%rd3", "%rd2") } else { ("%rd2", "%rd3") };
