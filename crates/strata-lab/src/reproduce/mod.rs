@@ -46,6 +46,14 @@ impl Paper {
         }
     }
 
+    /// The parts that its study can be made in, one by one; none if it is always made whole.
+    pub const fn parts(self) -> &'static [&'static str] {
+        match self {
+            Self::Uvm => &uvm::PARTS,
+            Self::Buddy | Self::Cmd | Self::Tom => &[],
+        }
+    }
+
     /// Reads a name, or `all`.
     pub fn named(text: &str) -> Result<Vec<Self>, LabError> {
         if text == "all" {
@@ -76,6 +84,8 @@ pub struct ReproduceRequest {
     pub paper: Paper,
     /// How much to run.
     pub effort: Effort,
+    /// One of the paper's parts; `None` means all.
+    pub part: Option<String>,
     /// Where figures and results go; `None` means `strata-out`.
     pub out: Option<PathBuf>,
 }
@@ -126,16 +136,36 @@ pub fn reproduce(
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Reproduction, LabError> {
     let out = request.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT));
-    let directory = out.join(format!("reproduce-{}", request.paper.name()));
+    let mut directory = out.join(format!("reproduce-{}", request.paper.name()));
+    let part = request.part.as_deref();
+    check_part(request.paper, part)?;
     let (mut page, rows) = match request.paper {
         Paper::Buddy => buddy::reproduce(request.effort, &directory, begins)?,
         Paper::Cmd => cmd::reproduce(request.effort, &directory, begins)?,
-        Paper::Uvm => uvm::reproduce(request.effort, &directory, begins)?,
+        Paper::Uvm => uvm::reproduce(request.effort, part, &directory, begins)?,
         Paper::Tom => tom::reproduce(request.effort, &directory, begins)?,
     };
     page.summary = Some(beside(&rows));
+    // The page of a part stands beside that of the whole, and uses the same runs.
+    directory.extend(part);
     page.save(&directory)?;
     Ok(Reproduction { page, rows, directory })
+}
+
+/// An error if the paper's study does not have this part.
+fn check_part(paper: Paper, part: Option<&str>) -> Result<(), LabError> {
+    let parts = paper.parts();
+    match part {
+        Some(part) if parts.is_empty() => {
+            let name = paper.name();
+            Err(LabError::Request(format!("`{name}` is reproduced as a whole: it has no part `{part}`")))
+        }
+        Some(part) if !parts.contains(&part) => {
+            let near = suggestion(part, parts.iter().copied());
+            Err(LabError::Request(format!("`{}` has no part `{part}`; {near}", paper.name())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The numbers side by side.
@@ -207,6 +237,14 @@ mod tests {
         assert_eq!(verdict(Some(2.0), Some(1.4)), "lower");
         assert_eq!(verdict(Some(0.0008), Some(0.01)), "close");
         assert_eq!((verdict(None, Some(1.0)), verdict(Some(1.0), None)), ("not in the paper", "not measured"));
+    }
+
+    #[test]
+    fn parts_are_those_of_the_paper() {
+        assert!(check_part(Paper::Uvm, Some("learning")).is_ok() && check_part(Paper::Cmd, None).is_ok());
+        let misspelt = check_part(Paper::Uvm, Some("lop")).expect_err("unknown").to_string();
+        assert!(misspelt.contains("did you mean `loop`?"), "{misspelt}");
+        assert!(check_part(Paper::Cmd, Some("loop")).expect_err("whole").to_string().contains("as a whole"));
     }
 
     #[test]

@@ -239,6 +239,7 @@ Examples:
   strata reproduce buddy --quick         compression: minutes, small inputs
   strata reproduce cmd                   deduplication: all figures
   strata reproduce uvm                   unified memory: prefetchers, predictors trained and in the loop
+  strata reproduce uvm --part learning   only how well predictors predict; `loop`: only prefetchers in a machine
   strata reproduce tom                   near-data processing: all figures and sensitivities
   strata reproduce all --quick           all four
   strata reproduce buddy --json | jq '.rows[] | select(.verdict == \"close\")'
@@ -257,6 +258,9 @@ pub(crate) struct Reproduce {
     /// Everything on the larger inputs
     #[arg(long)]
     pub(crate) full: bool,
+    /// Only one part of a study that has several: uvm has `loop` and `learning`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) part: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

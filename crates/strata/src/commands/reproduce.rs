@@ -15,7 +15,7 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
     for paper in Paper::named(&args.paper)? {
         let mut line = Series::new();
-        let request = ReproduceRequest { paper, effort, out: args.out.clone() };
+        let request = ReproduceRequest { paper, effort, part: args.part.clone(), out: args.out.clone() };
         let reproduction = run(&request, &mut |step| line.begins(step.done, step.of, step.name))?;
         drop(line);
         if !args.json {

@@ -16,25 +16,45 @@ use super::runs::Runs;
 use super::{Effort, Paper, PaperNumbers, Row, geometric_mean, mean};
 use crate::error::LabError;
 use crate::monitor::Step;
-use crate::report::Page;
+use crate::report::{Figure, Page};
 use crate::reproduce::by_program::ALL;
 use predicting::{NEVER_SEEN, Predicting};
 use std::path::Path;
 use suite::{PERCENTS, PROGRAMS, Program, Scheme};
 use timing::{Moment, Timing};
 
-/// Runs everything and makes the page.
+/// Prefetchers in a machine, and how well predictors predict.
+pub(super) const PARTS: [&str; 2] = [LOOP, LEARNING];
+const LOOP: &str = "loop";
+const LEARNING: &str = "learning";
+
+/// Runs everything, or one part, and makes the page.
 pub(super) fn reproduce(
     effort: Effort,
+    part: Option<&str>,
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
-    let (mut page, mut rows) = study(&PROGRAMS, "paper-uvm", effort, directory, begins)?;
-    let (figures, more) = learning::study(effort, &Runs::below(directory)?, begins)?;
-    page.figures.extend(figures);
-    rows.extend(more);
+    let title = "Prefetching for unified memory, reproduced".into();
+    let mut page = Page { title, introduction: INTRODUCTION.into(), summary: None, figures: Vec::new() };
+    let mut rows = Vec::new();
+    let mut add = |(figures, more)| {
+        page.figures.extend::<Vec<Figure>>(figures);
+        rows.extend::<Vec<Row>>(more);
+    };
+    if part != Some(LEARNING) {
+        add(study(&PROGRAMS, "paper-uvm", effort, directory, begins)?);
+    }
+    if part != Some(LOOP) {
+        add(learning::study(effort, &Runs::below(directory)?, begins)?);
+    }
     Ok((page, rows))
 }
+
+const INTRODUCTION: &str = "UVMSmart, the baseline of the paper, and the learned prefetcher in its place, on our machine \
+    gtx1080ti, programs at their size paper-uvm. Our programs are our own, written after the originals with their access \
+    patterns; their instructions are another compiler's, so runs are cut after the same share of instructions. \
+    docs/unified-memory.md says where the model is known to differ, docs/learned-prefetching.md how predictors are trained.";
 
 fn study(
     programs: &[Program],
@@ -42,7 +62,7 @@ fn study(
     effort: Effort,
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
-) -> Result<(Page, Vec<Row>), LabError> {
+) -> Result<(Vec<Figure>, Vec<Row>), LabError> {
     let paper = PaperNumbers::of(Paper::Uvm);
     let runs = Runs::below(directory)?;
     let accuracy = |program: &Program| paper.get(&format!("table11.{}.0.0", program.paper));
@@ -64,13 +84,7 @@ fn study(
             all.extend(figures::oversubscription(&timings, percent));
         }
     }
-    let introduction = format!(
-        "UVMSmart, the baseline of the paper, and the learned prefetcher in its place, on our machine gtx1080ti, programs at size {size}. Our programs are our own, \
-         written after the originals with their access patterns; their instructions are another compiler's, so runs are cut \
-         after the same share of instructions. docs/unified-memory.md says where the model is known to differ."
-    );
-    let title = "Prefetching for unified memory, reproduced".into();
-    Ok((Page { title, introduction, summary: None, figures: all }, rows(&timings, &paper)))
+    Ok((all, rows(&timings, &paper)))
 }
 
 /// An error that names the runs that failed or computed something wrong, if there are any.
@@ -163,13 +177,14 @@ mod tests {
     fn every_figure_is_made() {
         let programs = [PROGRAMS[0], PROGRAMS[3], PROGRAMS[8]];
         let directory = tempfile::tempdir().expect("a folder");
-        let (page, rows) = study(&programs, "tiny", Effort::Standard, directory.path(), &mut |_| ()).expect("it runs");
+        let (figures, rows) =
+            study(&programs, "tiny", Effort::Standard, directory.path(), &mut |_| ()).expect("it runs");
         let expected = [
             ["table-10", "table-11", "table-11-charged", "figure-11", "drivers-rule", "oversubscription-125-time"],
             ["table-10-learned", "table-11-learned", "figure-10", "figure-12", "opponents-ipc", "never-seen"],
         ];
         for id in expected.concat() {
-            assert!(page.figures.iter().any(|figure| figure.id == id), "{id}");
+            assert!(figures.iter().any(|figure| figure.id == id), "{id}");
         }
         let of = |item: &str| rows.iter().filter(|row| row.item == item).count();
         // Programs and their mean, thrice each; Table 10 also has 2DCONV at 125 % if that ran, and a gain.
