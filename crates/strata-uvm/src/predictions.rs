@@ -2,7 +2,8 @@
 //!
 //! The prefetching paper (section 4) counts the predicted page into the request that brings the rest of the faulted block, "15 + 1 =
 //! 16 pages (64 KB)". So a page whose prediction is ready travels with the first such transfer that still waits and has room
-//! for it within 64 KB, and alone only if there is none: the link carries a page alone at a fifth of the speed.
+//! for it within 64 KB (or what `uvm.prediction_request` says), and alone only if there is none: the link carries a page alone at
+//! a fifth of the speed.
 
 use crate::geometry::Page;
 use crate::model::{Uvm, Wake};
@@ -19,14 +20,14 @@ use strata_sim::time::Picos;
 pub(crate) struct Predictions {
     /// The pages that each named, in the order in which they are ready.
     named: VecDeque<Vec<Page>>,
-    /// When each of those that can be made at once has ended or will end, in core cycles.
-    turns: Vec<u64>,
+    /// When each of those that can be made at once has ended or will end, in core cycles, the soonest first: all take as long.
+    turns: VecDeque<u64>,
     addresses: Vec<Addr>,
 }
 
 impl Predictions {
     pub(crate) fn new(at_once: usize) -> Self {
-        Self { named: VecDeque::new(), turns: vec![0; at_once], addresses: Vec::new() }
+        Self { named: VecDeque::new(), turns: vec![0; at_once].into(), addresses: Vec::new() }
     }
 }
 
@@ -36,21 +37,25 @@ impl Uvm {
     pub(crate) fn ask_predictor(&mut self, now: Picos, out: &mut Actions) {
         let cycle = self.cycle(now);
         let waits = self.config.predicts_on == Trigger::Fault;
-        let Some(turn) = self.predictions.turns.iter_mut().min().filter(|free| waits || **free <= cycle) else {
+        let Some(&free) = self.predictions.turns.front().filter(|&&free| waits || free <= cycle) else {
             return;
         };
         self.predictions.addresses.clear();
         if !self.prefetcher.predict(&mut self.predictions.addresses) {
             return;
         }
-        *turn = cycle.max(*turn) + self.config.prediction_latency;
-        let ready = *turn;
+        let ready = cycle.max(free) + self.config.prediction_latency;
+        self.predictions.turns.pop_front();
+        self.predictions.turns.push_back(ready);
         self.counts.predictions += 1;
         self.counts.predicted_nothing += u64::from(self.predictions.addresses.is_empty());
         let mut pages = self.pages_named();
         let named = pages.len();
-        pages.retain(|&page| self.space.is_absent(page));
+        pages.retain(|&page| self.space.is_absent(page) && !self.space.flags(page).has(Flags::NAMED));
         self.counts.predicted_here += (named - pages.len()) as u64;
+        for &page in &pages {
+            self.space.flags_mut(page).set(Flags::NAMED);
+        }
         if !pages.is_empty() {
             self.predictions.named.push_back(pages);
             self.wake_at(ready, Wake::Predicted, out);
@@ -82,10 +87,14 @@ impl Uvm {
         let mut pages = self.predictions.named.pop_front().unwrap_or_default();
         let named = pages.len();
         // An allocation may have gone meanwhile.
-        pages.retain(|&page| self.space.is_managed(page) && self.space.is_absent(page));
+        pages.retain(|&page| self.space.is_managed(page));
+        for &page in &pages {
+            self.space.flags_mut(page).clear(Flags::NAMED);
+        }
+        pages.retain(|&page| self.space.is_absent(page));
         self.counts.predicted_late += (named - pages.len()) as u64;
         let since = self.cycle(now);
-        let most = self.space.geometry.pages_per_block;
+        let most = (self.config.prediction_request.0 / self.space.geometry.page_bytes) as u32;
         let numbers: Vec<u32> = pages.iter().map(|page| page.0).collect();
         for run in runs(&numbers) {
             for page in run.clone().map(Page) {

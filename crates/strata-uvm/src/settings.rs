@@ -103,6 +103,13 @@ pub const SETTINGS: &[Setting] = &[
         "prefetching paper, section 4: one additional page"
     ),
     setting!(
+        "prediction_request",
+        "64 KiB",
+        Allowed::Size(1, 1 << 30),
+        "bytes of a transfer that predicted pages may join while it waits, with them",
+        "prefetching paper, section 4: 15 + 1 pages"
+    ),
+    setting!(
         "prediction_top",
         "1",
         Allowed::Whole(1, 64),
@@ -332,6 +339,7 @@ pub struct Config {
     pub predictions_in_flight: usize,
     pub fault_waits_for_prediction: bool,
     pub prediction_brings_block: bool,
+    pub prediction_request: Bytes,
     pub prediction_top: usize,
     pub prediction_confidence: f64,
     pub predictor: String,
@@ -387,6 +395,7 @@ impl Config {
             fault_waits_for_prediction: values.text("prediction_delays") == "fault"
                 && values.text("prefetcher") == "learned",
             prediction_brings_block: values.text("prediction_brings") == "block",
+            prediction_request: values.size("prediction_request"),
             prediction_top: values.whole("prediction_top") as usize,
             prediction_confidence: values.real("prediction_confidence"),
             predictor: values.text("predictor").to_owned(),

@@ -34,6 +34,8 @@ impl Flags {
     pub(crate) const ASKED: Self = Self(512);
     /// Queued because a predictor named it.
     pub(crate) const PREDICTED: Self = Self(1024);
+    /// Named by a prediction that is not ready yet.
+    pub(crate) const NAMED: Self = Self(2048);
     /// What ends with the stay of a page.
     const OF_STAY: Self = Self(
         Self::VALID.0

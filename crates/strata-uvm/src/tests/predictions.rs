@@ -61,6 +61,36 @@ fn a_predicted_page_travels_with_the_rest_of_a_block_if_that_still_waits() {
 }
 
 #[test]
+fn predicted_blocks_travel_together_as_far_as_a_request_may_go() {
+    // Three faults whose predictions are all ready while the first block is on its way.
+    let busy = |request: &str| {
+        let set = ["uvm.prefetcher=learned", "uvm.prediction_latency=0", "uvm.prediction_brings=block", request];
+        let mut bench = Bench::with_predictor(&set, 0, Some(Box::new(OneMegabyteOn(0))));
+        bench.allocate(0, 2 * MB);
+        bench.run(&[&touches(0), &touches(1), &touches(2)]).expect("it runs");
+        let c = bench.counts();
+        assert_eq!((c.faults, c.predicted_queued, c.migrated), (3, 48, 96));
+        (c.predicted_rode, c.in_busy)
+    };
+    let faults = 3 * (cycles(1) + cycles(15));
+    assert_eq!(busy("uvm.prediction_request=64KiB"), (0, faults + 3 * cycles(16)));
+    // All three join the rest of the first block.
+    assert_eq!(busy("uvm.prediction_request=1MiB"), (48, faults - cycles(15) + cycles(15 + 48)));
+}
+
+#[test]
+fn a_page_that_is_named_twice_before_it_comes_is_queued_once() {
+    let set = ["uvm.prefetcher=learned", "uvm.prediction_latency=50000", "uvm.predictions_in_flight=4"];
+    let set = [&set[..], &["uvm.prediction_trigger=request"]].concat();
+    let mut bench = Bench::with_predictor(&set, 0, Some(Box::new(OneMegabyteOn(0))));
+    bench.allocate(0, 2 * MB);
+    bench.run(&[&touches(0), &touches(0)]).expect("it runs");
+    let c = bench.counts();
+    assert_eq!((c.predictions > 1, c.predicted_here, c.predicted_queued), (true, c.predictions - 1, 1));
+    assert_eq!(c.predicted_late, 0);
+}
+
+#[test]
 fn a_fault_waits_for_its_prediction_if_it_is_told_to() {
     let cycles = |delays: &str| {
         let set = ["uvm.prefetcher=learned", "uvm.prediction_latency=50000", delays];

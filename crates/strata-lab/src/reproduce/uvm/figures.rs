@@ -1,6 +1,6 @@
 //! The figures, made from what was timed.
 
-use super::predicting::Predicting;
+use super::predicting::{PIPELINED, REVISED};
 use super::suite::{EVICTIONS, Scheme};
 use super::timing::{Moment, Point, Timing};
 use crate::report::{Cell, Chart, Figure, Kind, Series};
@@ -120,13 +120,15 @@ pub(super) fn figure_11_ends(timings: &[Timing], scheme: Scheme) -> Option<f64> 
     point.course.iter().find(|moment| moment.instructions >= limit).map(|moment| moment.cycle)
 }
 
-/// Both machines, up to where each has done the paper's instructions.
+/// The machines, up to where each has done the paper's instructions.
 pub(super) fn figure_11(timings: &[Timing]) -> Option<Figure> {
     let bicg = timings.iter().find(|t| t.program.name == FIGURE_11.0)?;
     let curve =
         |(name, scheme): (&'static str, Scheme)| Some((name, bicg.point(scheme)?, figure_11_ends(timings, scheme)?));
-    let curves: Vec<_> =
-        [("UVMSmart", Scheme::Baseline), ("learned", Predicting::REVISED)].into_iter().filter_map(curve).collect();
+    let curves: Vec<_> = [("UVMSmart", Scheme::Baseline), ("learned", REVISED), ("pipelined", PIPELINED.scheme())]
+        .into_iter()
+        .filter_map(curve)
+        .collect();
     let last = curves.iter().map(|(_, _, ends)| *ends).fold(0.0, f64::max);
     let step = last / POINTS as f64;
     let series: Vec<Series> = curves
@@ -145,7 +147,8 @@ pub(super) fn figure_11(timings: &[Timing]) -> Option<Figure> {
         id: "figure-11".into(),
         title: "PCI Express in the first instructions of BICG".into(),
         note: "GB/s to the device over time, from the launch to where the paper's two million instructions end: the same share \
-               of our run. The tree's transfers grow as it fills; the learned prefetcher's have 64 KB at most."
+               of our run. The tree's transfers grow as it fills, the learned prefetcher's have 64 KB at most, the \
+               pipelined one's a megabyte."
             .into(),
         headings: ["core cycle".to_owned()].into_iter().chain(series.iter().map(|s| s.name.clone())).collect(),
         rows: categories.iter().enumerate().map(row).collect(),

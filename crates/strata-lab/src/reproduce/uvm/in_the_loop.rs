@@ -1,14 +1,12 @@
 //! What the paper reports of its predictor, and what it does not: figures and rows.
 
 use super::figures::{Column, at_cut, at_end, frame, printed, ratios, slowdown};
-use super::predicting::{BEYOND, BLOCKS, MICROSECOND, PERCENT, PRINTED, Predicting, TABLES};
+use super::predicting::{BEYOND, MICROSECOND, PERCENT, PIPELINED, PIPELINED_TABLE, PRINTED, Predicting, REVISED, Rule};
 use super::suite::Scheme;
 use super::timing::{Moment, Timing};
 use crate::report::Figure;
 use crate::reproduce::by_program::{ALL, Frame, by_program};
 use crate::reproduce::{Paper, PaperNumbers, Row, geometric_mean, mean};
-
-const REVISED: Scheme = Predicting::REVISED;
 
 /// A machine's value over the tree's, both up to the cut.
 fn over_tree(t: &Timing, scheme: Scheme, value: fn(&Moment) -> f64) -> Option<f64> {
@@ -29,12 +27,21 @@ pub(super) fn figures(timings: &[Timing], paper: &PaperNumbers) -> Vec<Figure> {
     if !has(REVISED) {
         return Vec::new();
     }
-    let mut all = vec![table_10(timings, paper), table_11(timings, paper), figure_10(timings), figure_12(timings)];
-    if has(Scheme::Predicting(Predicting::Nothing)) {
+    let mut all = vec![table_10(timings, paper), table_11(timings, paper)];
+    all.push(by_latency(timings, "figure-10", "IPC by the latency of a prediction", Rule::Paper));
+    all.extend([figure_12(timings), pipelined(timings, paper)]);
+    if has(Rule::Nothing.scheme()) {
+        all.push(by_latency(timings, "pipelined-latency", "The same if every request is predicted", PIPELINED));
         all.extend(opponents(timings));
         all.push(oversubscribed(timings));
     }
-    all.push(predictions(timings, "predictions", "What became of predictions"));
+    all.push(predictions(timings, "predictions", "What became of predictions", REVISED));
+    all.push(predictions(
+        timings,
+        "predictions-pipelined",
+        "The same if every request is predicted",
+        PIPELINED.scheme(),
+    ));
     all
 }
 
@@ -69,17 +76,15 @@ fn table_11(timings: &[Timing], paper: &PaperNumbers) -> Figure {
     by_program(timings, frame("table-11-learned", title, note, "share"), &columns)
 }
 
-fn figure_10(timings: &[Timing]) -> Figure {
+fn by_latency(timings: &[Timing], id: &'static str, title: &'static str, rule: Rule) -> Figure {
     let note = "Instructions per core cycle over those of UVMSmart, up to the cut, by the time that a prediction takes. The paper has \
                 1, 2, 5 and 10 us and prints geometric means of 1.10, 1.06, 1.00 and 0.90; 85 us is what one core of a host \
                 takes for the paper's shape (docs/learned-prefetching.md).";
     let printed = PRINTED.into_iter().map(|(us, cycles)| (format!("{us} us"), cycles));
     let beyond = BEYOND.into_iter().map(|(name, cycles)| (name.to_owned(), cycles));
-    let columns: Vec<_> = printed
-        .chain(beyond)
-        .map(|(name, cycles)| relative(name, Scheme::Predicting(Predicting::Paper(cycles)), Moment::ipc))
-        .collect();
-    by_program(timings, ratios("figure-10", "IPC by the latency of a prediction", note, "relative IPC"), &columns)
+    let columns: Vec<_> =
+        printed.chain(beyond).map(|(name, cycles)| relative(name, rule.taking(cycles), Moment::ipc)).collect();
+    by_program(timings, ratios(id, title, note, "relative IPC"), &columns)
 }
 
 fn figure_12(timings: &[Timing]) -> Figure {
@@ -89,22 +94,38 @@ fn figure_12(timings: &[Timing]) -> Figure {
     by_program(timings, ratios("figure-12", "PCI Express use", note, "relative bytes"), &columns)
 }
 
+/// Every request predicted, beside the paper's rule and the paper's numbers.
+fn pipelined(timings: &[Timing], paper: &PaperNumbers) -> Figure {
+    let note = "Every request to the GMMU is predicted, a microsecond each and as many at once as there are; the 64 KB blocks of the eight \
+                likeliest pages come, together in transfers of up to 1 MB. Up to the cut: IPC and bytes over the tree's; hit rate and unity of the tree, \
+                as the paper prints them of its predictor, and ours.";
+    let scheme = PIPELINED.scheme();
+    let columns = [
+        relative("IPC", scheme, Moment::ipc),
+        relative("bytes", scheme, bytes),
+        at_cut("accuracy", scheme, Moment::accuracy),
+        at_cut("hit rate: tree", Scheme::Baseline, Moment::hit_rate),
+        printed("R, paper", paper, |name| format!("table10.{name}.1")),
+        at_cut("ours", scheme, Moment::hit_rate),
+        at_cut("unity: tree", Scheme::Baseline, Moment::unity),
+        printed("R, paper", paper, |name| format!("table11.{name}.1.3")),
+        at_cut("ours", scheme, Moment::unity),
+    ];
+    let mut figure = by_program(timings, frame("pipelined", "Every request predicted", note, ""), &columns);
+    figure.chart = None;
+    figure
+}
+
 /// What else could be in the predictor's place, and other rules around it, all at a microsecond.
 fn opponents(timings: &[Timing]) -> Vec<Figure> {
-    let mut machines = vec![
-        ("64 KB alone".to_owned(), Scheme::Predicting(Predicting::Nothing)),
-        ("driver's rule".to_owned(), Scheme::DriversRule),
-        ("learned".to_owned(), REVISED),
-        ("every request".to_owned(), Scheme::Predicting(Predicting::EveryRequest)),
-    ];
-    machines.extend(TABLES.map(|table| (table.to_owned(), Scheme::Predicting(Predicting::Table(table)))));
-    machines.extend(BLOCKS.map(|(most, least)| {
-        let predicting = Predicting::Blocks(most, least);
-        (predicting.name().replace("learned, ", ""), Scheme::Predicting(predicting))
-    }));
-    let note = "No prediction at all (the rest of the faulted 64 KB), the real driver's bitmap, the paper's rule, the same asked by every \
-                request to the GMMU, tables in the predictor's place (the last stride of instruction and warp; what followed the \
-                last delta), and predictions that bring whole blocks, one, or several above a probability. Up to the cut.";
+    let mut machines = vec![("driver's rule".to_owned(), Scheme::DriversRule)];
+    let rules = [Rule::Paper, PIPELINED].into_iter().chain(Predicting::opponents());
+    machines.extend(rules.map(|rule| (rule.scheme().name(), rule.scheme())));
+    let note = "The real driver's bitmap; the paper's rule; every request predicted and blocks together (pipelined). No prediction at all (the \
+                rest of the faulted 64 KB); the paper's rule with tables in the predictor's place (the last stride of instruction \
+                and warp; what followed the last delta); with whole blocks, one, or several above a probability; asked by every \
+                request that finds it idle, and by all requests at once; pipelined with fewer and more blocks for a request, and with a \
+                table. Up to the cut.";
     let figure = |frame: Frame, column: &dyn Fn(&(String, Scheme)) -> Column<'static>| {
         by_program(timings, frame, &machines.iter().map(column).collect::<Vec<_>>())
     };
@@ -134,9 +155,9 @@ fn oversubscribed(timings: &[Timing]) -> Figure {
          enough memory, far faults, pages that came again."
     );
     let tree = Scheme::Oversubscribed(PERCENT, "lru");
-    let learned = Scheme::Predicting(Predicting::Oversubscribed(PERCENT));
+    let short = |rule: Rule| rule.oversubscribed(PERCENT);
     let mut columns = Vec::new();
-    for (name, scheme) in [("tree", tree), ("learned", learned)] {
+    for (name, scheme) in [("tree", tree), ("learned", short(Rule::Paper)), ("pipelined", short(PIPELINED))] {
         columns.push(Column::new(format!("{name}: time"), 3, move |t: &Timing| slowdown(t, scheme)));
         columns.push(at_end("far faults", 0, scheme, |p| p.whole().faults));
         columns.push(at_end("came again", 0, scheme, |p| p.thrashed));
@@ -148,20 +169,20 @@ fn oversubscribed(timings: &[Timing]) -> Figure {
 }
 
 /// What became of predictions at a microsecond.
-fn predictions(timings: &[Timing], id: &'static str, title: &'static str) -> Figure {
-    let note = "The paper's rule at a microsecond, whole runs. Shares are of the pages that predictions named: belonging to no \
-                allocation, on the device or on their way already, asked for while the prediction was made, put into the \
+fn predictions(timings: &[Timing], id: &'static str, title: &'static str, scheme: Scheme) -> Figure {
+    let note = "At a microsecond each, whole runs. Shares are of the pages that predictions named: belonging to no \
+                allocation, on the device, on their way or named before, asked for while the prediction was made, put into the \
                 queue; of these, travelling with the rest of a faulted block, and accessed.";
     let columns = [
-        at_end("far faults", 0, REVISED, |p| p.whole().faults),
-        at_end("predictions", 0, REVISED, |p| p.predictions.made),
-        at_end("of nothing", 0, REVISED, |p| p.predictions.of_nothing),
-        at_end("elsewhere", 3, REVISED, |p| p.predictions.share(p.predictions.elsewhere)),
-        at_end("here", 3, REVISED, |p| p.predictions.share(p.predictions.here)),
-        at_end("late", 3, REVISED, |p| p.predictions.share(p.predictions.late)),
-        at_end("queued", 3, REVISED, |p| p.predictions.share(p.predictions.queued)),
-        at_end("rode", 3, REVISED, |p| p.predictions.of_queued(p.predictions.rode)),
-        at_end("used", 3, REVISED, |p| p.predictions.of_queued(p.predictions.used)),
+        at_end("far faults", 0, scheme, |p| p.whole().faults),
+        at_end("predictions", 0, scheme, |p| p.predictions.made),
+        at_end("of nothing", 0, scheme, |p| p.predictions.of_nothing),
+        at_end("elsewhere", 3, scheme, |p| p.predictions.share(p.predictions.elsewhere)),
+        at_end("here", 3, scheme, |p| p.predictions.share(p.predictions.here)),
+        at_end("late", 3, scheme, |p| p.predictions.share(p.predictions.late)),
+        at_end("queued", 3, scheme, |p| p.predictions.share(p.predictions.queued)),
+        at_end("rode", 3, scheme, |p| p.predictions.of_queued(p.predictions.rode)),
+        at_end("used", 3, scheme, |p| p.predictions.of_queued(p.predictions.used)),
     ];
     let mut figure = by_program(timings, frame(id, title, note, ""), &columns);
     figure.chart = None;
@@ -171,12 +192,12 @@ fn predictions(timings: &[Timing], id: &'static str, title: &'static str) -> Fig
 /// Programs that the predictor was never trained on.
 pub(super) fn never_seen(timings: &[Timing]) -> Vec<Figure> {
     let note = "Programs that are neither in the paper nor among the five that the predictor was trained on, whole runs, over the tree.";
-    let (most, least) = BLOCKS[1];
     let machines = [
-        ("64 KB alone", Scheme::Predicting(Predicting::Nothing)),
+        ("64 KB alone", Rule::Nothing.scheme()),
         ("driver's rule", Scheme::DriversRule),
         ("learned", REVISED),
-        ("blocks", Scheme::Predicting(Predicting::Blocks(most, least))),
+        ("pipelined", PIPELINED.scheme()),
+        ("pipelined stride", PIPELINED_TABLE.scheme()),
     ];
     let mut columns = vec![at_cut("tree: hit rate", Scheme::Baseline, Moment::hit_rate)];
     for (name, scheme) in machines {
@@ -186,7 +207,7 @@ pub(super) fn never_seen(timings: &[Timing]) -> Vec<Figure> {
     }
     let mut figure = by_program(timings, frame("never-seen", "Programs never trained on", note, ""), &columns);
     figure.chart = None;
-    vec![figure, predictions(timings, "never-seen-predictions", "What became of predictions for them")]
+    vec![figure, predictions(timings, "never-seen-predictions", "What became of predictions for them", REVISED)]
 }
 
 /// The paper's means beside ours, of programs that all ran.
@@ -200,20 +221,23 @@ pub(super) fn rows(timings: &[Timing], paper: &PaperNumbers) -> Vec<Row> {
         let all: Vec<f64> = timings.iter().filter_map(|t| over_tree(t, scheme, value)).collect();
         (all.len() == timings.len()).then(|| geometric_mean(all)).flatten()
     };
-    for (us, cycles) in PRINTED {
-        let ours = ratio(Scheme::Predicting(Predicting::Paper(cycles)), Moment::ipc);
-        let path = format!("normalised_ipc_by_latency_us.{us}");
-        if ours.is_some() || cycles == MICROSECOND {
-            add("Figure 10", format!("IPC over UVMSmart's at {us} us, geometric mean"), &path, ours);
-        }
-    }
-    let gain = ratio(REVISED, Moment::ipc).map(|ratio| ratio - 1.0);
-    add("Section 7.4", "gain in IPC, geometric mean".into(), "ipc_gain_geomean", gain);
     let hits = |scheme| mean(timings.iter().filter_map(|t| t.at_cut(scheme)).map(|moment| moment.hit_rate()));
-    let all_ran = timings.iter().all(|t| t.point(REVISED).is_some());
-    let gain = hits(REVISED).zip(hits(Scheme::Baseline)).filter(|_| all_ran).map(|(r, u)| r / u - 1.0);
-    add("Table 10", "gain in page hit rate, of means".into(), "hit_rate_gain", gain);
-    let less = ratio(REVISED, bytes).map(|ratio| 1.0 - ratio);
-    add("Figure 12", "bytes over PCI Express saved, geometric mean".into(), "pcie_reduction_geomean", less);
+    for (rule, how) in [(Rule::Paper, ""), (PIPELINED, ", pipelined")] {
+        let scheme = rule.scheme();
+        for (us, cycles) in PRINTED {
+            let ours = ratio(rule.taking(cycles), Moment::ipc);
+            let path = format!("normalised_ipc_by_latency_us.{us}");
+            if ours.is_some() || cycles == MICROSECOND {
+                add("Figure 10", format!("IPC over UVMSmart's at {us} us{how}, geometric mean"), &path, ours);
+            }
+        }
+        let gain = ratio(scheme, Moment::ipc).map(|ratio| ratio - 1.0);
+        add("Section 7.4", format!("gain in IPC{how}, geometric mean"), "ipc_gain_geomean", gain);
+        let all_ran = timings.iter().all(|t| t.point(scheme).is_some());
+        let gain = hits(scheme).zip(hits(Scheme::Baseline)).filter(|_| all_ran).map(|(r, u)| r / u - 1.0);
+        add("Table 10", format!("gain in page hit rate{how}, of means"), "hit_rate_gain", gain);
+        let less = ratio(scheme, bytes).map(|ratio| 1.0 - ratio);
+        add("Figure 12", format!("bytes over PCI Express saved{how}, geometric mean"), "pcie_reduction_geomean", less);
+    }
     rows
 }

@@ -3,21 +3,32 @@
 use super::suite::{Program, Scheme};
 use crate::reproduce::Effort;
 
-/// A prefetcher in place of the tree; all but the first predict once for each far fault.
+/// A prefetcher in place of the tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Predicting {
+pub(super) struct Predicting {
+    rule: Rule,
+    /// Core cycles of a prediction.
+    latency: u64,
+    /// Managed memory in percent of device memory, if that does not suffice.
+    percent: Option<u32>,
+}
+
+/// When it predicts, and what comes then. All but `Nothing` bring the faulted 64 KB, too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rule {
     /// Nobody predicts: the faulted 64 KB alone, so that what predictions add can be told.
     Nothing,
-    /// The paper's rule with the shipped predictor: one page, so many core cycles for a prediction.
-    Paper(u64),
-    /// The same, asked by every request to the GMMU that finds it idle.
-    EveryRequest,
+    /// The paper's, with the shipped predictor: a far fault asks, one page comes.
+    Paper,
     /// The same rule with a table in the predictor's place: `stride` or `markov`.
     Table(&'static str),
-    /// At most so many whole blocks, each with at least so many percent of probability.
+    /// A far fault brings at most so many whole blocks, each with at least so many percent of probability.
     Blocks(u32, u32),
-    /// The paper's rule, memory for less than all: managed memory in percent of it.
-    Oversubscribed(u32),
+    /// Every request to the GMMU asks, unless so many predictions are being made.
+    EveryRequest(u32),
+    /// The same with as many as there are requests, and whole blocks that share transfers of up to 1 MB: by `shipped` or a
+    /// table, and how many blocks at most.
+    Pipelined(&'static str, u32),
 }
 
 /// Core cycles of the paper's microsecond (section 7.3).
@@ -33,6 +44,13 @@ pub(super) const BEYOND: [(&str, u64); 2] = [("0 us", 0), ("85 us", 125_885)];
 /// Blocks of a prediction and their least probability in percent (choice).
 pub(super) const BLOCKS: [(u32, u32); 2] = [(1, 0), (16, 2)];
 
+/// Predictions under way at once if there is to be no limit: more than programs have requests in a microsecond (choice).
+pub(super) const UNLIMITED: u32 = 1024;
+
+/// Blocks that a pipelined prediction names at most (choice), and others beside it.
+const TOP: u32 = 8;
+const OTHER_TOPS: [u32; 3] = [1, 4, 16];
+
 /// Tables that predict, as `uvm.predictor` names them.
 pub(super) const TABLES: [&str; 2] = ["stride", "markov"];
 
@@ -45,69 +63,126 @@ pub(super) const NEVER_SEEN: [Program; 3] = [Program::beyond("bfs"), Program::be
 /// What a quick study predicts for: programs of seconds, and that of Figure 11.
 const QUICK: [&str; 6] = ["addvectors", "atax", "bicg", "nw", "streamtriad", "2dconv"];
 
-impl Predicting {
-    /// The paper's, as it reports it.
-    pub(super) const REVISED: Scheme = Scheme::Predicting(Self::Paper(MICROSECOND));
+impl Rule {
+    /// With the paper's microsecond for a prediction, and memory that suffices.
+    pub(super) const fn scheme(self) -> Scheme {
+        self.taking(MICROSECOND)
+    }
 
+    /// With so many core cycles for a prediction.
+    pub(super) const fn taking(self, latency: u64) -> Scheme {
+        Scheme::Predicting(Predicting { rule: self, latency, percent: None })
+    }
+
+    /// With managed memory of so many percent of device memory.
+    pub(super) const fn oversubscribed(self, percent: u32) -> Scheme {
+        Scheme::Predicting(Predicting { rule: self, latency: MICROSECOND, percent: Some(percent) })
+    }
+
+    fn name(self) -> String {
+        match self {
+            Self::Nothing => "64 KB alone".into(),
+            Self::Paper => "learned".into(),
+            Self::Table(name) => name.into(),
+            Self::Blocks(1, 0) => "a block".into(),
+            Self::Blocks(most, least) => format!("{most} blocks of {least} %"),
+            Self::EveryRequest(1) => "every request".into(),
+            Self::EveryRequest(_) => "every request at once".into(),
+            Self::Pipelined("shipped", TOP) => "pipelined".into(),
+            Self::Pipelined("shipped", top) => format!("pipelined, {top} a request"),
+            Self::Pipelined(table, _) => format!("pipelined {table}"),
+        }
+    }
+
+    fn set(self) -> Vec<String> {
+        match self {
+            Self::Nothing | Self::Paper => Vec::new(),
+            Self::Table(name) => vec![format!("uvm.predictor={name}")],
+            Self::Blocks(most, least) => vec![
+                "uvm.prediction_brings=block".into(),
+                format!("uvm.prediction_top={most}"),
+                format!("uvm.prediction_confidence={}", f64::from(least) / 100.0),
+            ],
+            Self::EveryRequest(at_once) => {
+                vec!["uvm.prediction_trigger=request".into(), format!("uvm.predictions_in_flight={at_once}")]
+            }
+            Self::Pipelined(predictor, top) => {
+                let mut set = Self::EveryRequest(UNLIMITED).set();
+                set.extend(Self::Blocks(top, 0).set());
+                set.extend(["uvm.prediction_request=1MiB".into(), format!("uvm.predictor={predictor}")]);
+                set
+            }
+        }
+    }
+}
+
+/// The paper's rule, as it reports it.
+pub(super) const REVISED: Scheme = Rule::Paper.scheme();
+/// What comes nearest to the paper's hit rates.
+pub(super) const PIPELINED: Rule = Rule::Pipelined("shipped", TOP);
+/// The same with the table that does best.
+pub(super) const PIPELINED_TABLE: Rule = Rule::Pipelined("stride", 1);
+
+impl Predicting {
     /// What a study runs of a program.
     pub(super) fn of(program: &Program, effort: Effort) -> Vec<Scheme> {
-        let printed = || PRINTED.map(|(_, cycles)| Scheme::Predicting(Self::Paper(cycles)));
+        let printed = |rule: Rule| PRINTED.map(|(_, cycles)| rule.taking(cycles));
         match effort {
-            Effort::Quick if QUICK.contains(&program.name) => return vec![Self::REVISED],
+            Effort::Quick if QUICK.contains(&program.name) => return vec![REVISED, PIPELINED.scheme()],
             Effort::Quick => return Vec::new(),
             // It takes minutes: what the paper has of it.
-            Effort::Standard if program.is_long => return printed().into(),
+            Effort::Standard if program.is_long => {
+                return printed(Rule::Paper).into_iter().chain([PIPELINED.scheme()]).collect();
+            }
             Effort::Standard | Effort::Full => {}
         }
-        let beyond = BEYOND.map(|(_, cycles)| Self::Paper(cycles));
-        let others = [Self::Nothing, Self::EveryRequest, Self::Oversubscribed(PERCENT)];
-        let tables = TABLES.map(Self::Table);
-        let blocks = BLOCKS.map(|(most, least)| Self::Blocks(most, least));
-        let more = beyond.into_iter().chain(others).chain(tables).chain(blocks).map(Scheme::Predicting);
-        printed().into_iter().chain(more).collect()
+        let beyond = |rule: Rule| BEYOND.map(|(_, cycles)| rule.taking(cycles));
+        let by_latency = [Rule::Paper, PIPELINED].map(|rule| printed(rule).into_iter().chain(beyond(rule)));
+        let opponents = Self::opponents().into_iter().map(Rule::scheme);
+        let short = [Rule::Paper, PIPELINED].map(|rule| rule.oversubscribed(PERCENT));
+        by_latency.into_iter().flatten().chain(opponents).chain(short).collect()
+    }
+
+    /// Rules beside the paper's and the pipelined one.
+    pub(super) fn opponents() -> Vec<Rule> {
+        let mut rules = vec![Rule::Nothing];
+        rules.extend(TABLES.map(Rule::Table));
+        rules.extend(BLOCKS.map(|(most, least)| Rule::Blocks(most, least)));
+        rules.extend([1, UNLIMITED].map(Rule::EveryRequest));
+        rules.extend(OTHER_TOPS.map(|top| Rule::Pipelined("shipped", top)));
+        rules.push(PIPELINED_TABLE);
+        rules
     }
 
     /// What is run of a program that was never seen.
     pub(super) fn of_unseen() -> Vec<Scheme> {
-        let (most, least) = BLOCKS[1];
-        let all = [Self::Nothing, Self::Paper(MICROSECOND), Self::Blocks(most, least)];
-        [Scheme::Baseline, Scheme::DriversRule].into_iter().chain(all.map(Scheme::Predicting)).collect()
+        let rules = [Rule::Nothing, Rule::Paper, PIPELINED, PIPELINED_TABLE];
+        [Scheme::Baseline, Scheme::DriversRule].into_iter().chain(rules.map(Rule::scheme)).collect()
     }
 
     pub(super) fn name(self) -> String {
-        match self {
-            Self::Nothing => "64 KB alone".into(),
-            Self::Paper(cycles) => format!("learned, {cycles} cycles"),
-            Self::EveryRequest => "learned, every request".into(),
-            Self::Table(name) => name.into(),
-            Self::Blocks(1, 0) => "learned, a block".into(),
-            Self::Blocks(most, least) => format!("learned, {most} blocks of {least} %"),
-            Self::Oversubscribed(percent) => format!("learned, {percent} %"),
+        let mut name = self.rule.name();
+        if self.latency != MICROSECOND {
+            name += &format!(", {} cycles", self.latency);
         }
+        if let Some(percent) = self.percent {
+            name += &format!(", {percent} %");
+        }
+        name
     }
 
     /// Its settings.
     pub(super) fn set(self) -> Vec<String> {
-        let learned = |more: &[String]| {
-            let rule = ["uvm.prefetcher=learned".to_owned(), format!("uvm.prediction_latency={MICROSECOND}")];
-            rule.into_iter().chain(more.iter().cloned()).collect()
+        let mut set = match self.rule {
+            Rule::Nothing => vec!["uvm.prefetcher=sequential".into()],
+            _ => vec!["uvm.prefetcher=learned".into(), format!("uvm.prediction_latency={}", self.latency)],
         };
-        match self {
-            Self::Nothing => vec!["uvm.prefetcher=sequential".into()],
-            Self::Paper(cycles) => {
-                vec!["uvm.prefetcher=learned".into(), format!("uvm.prediction_latency={cycles}")]
-            }
-            Self::EveryRequest => learned(&["uvm.prediction_trigger=request".into()]),
-            Self::Table(name) => learned(&[format!("uvm.predictor={name}")]),
-            Self::Blocks(most, least) => learned(&[
-                "uvm.prediction_brings=block".into(),
-                format!("uvm.prediction_top={most}"),
-                format!("uvm.prediction_confidence={}", f64::from(least) / 100.0),
-            ]),
-            Self::Oversubscribed(percent) => {
-                learned(&[format!("uvm.oversubscription={}", f64::from(percent) / 100.0), "uvm.eviction=lru".into()])
-            }
+        set.extend(self.rule.set());
+        if let Some(percent) = self.percent {
+            set.push(format!("uvm.oversubscription={}", f64::from(percent) / 100.0));
+            set.push("uvm.eviction=lru".into());
         }
+        set
     }
 }
 

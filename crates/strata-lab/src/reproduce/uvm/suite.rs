@@ -72,6 +72,8 @@ pub(super) enum Scheme {
     Oversubscribed(u32, &'static str),
     /// The same with UVMSmart's adaptive engine.
     Adaptive(u32),
+    /// No unified memory: everything is on the device.
+    OnDevice,
     /// A prefetcher that predicts in place of the tree.
     Predicting(Predicting),
 }
@@ -99,7 +101,7 @@ impl Scheme {
     /// All of them.
     fn all() -> Vec<Self> {
         let mut all: Vec<Self> = Self::QUICK.into();
-        all.push(Self::Driver);
+        all.extend([Self::Driver, Self::OnDevice]);
         for percent in PERCENTS {
             all.extend(EVICTIONS.map(|policy| Self::Oversubscribed(percent, policy)));
             all.push(Self::Adaptive(percent));
@@ -115,15 +117,21 @@ impl Scheme {
             Self::Driver => "the driver".into(),
             Self::Oversubscribed(percent, policy) => format!("{percent} %, {policy}"),
             Self::Adaptive(percent) => format!("{percent} %, adaptive"),
+            Self::OnDevice => "all on the device".into(),
             Self::Predicting(predicting) => predicting.name(),
         }
+    }
+
+    /// The mechanism of the machine.
+    pub(super) fn mechanism(self) -> &'static str {
+        if self == Self::OnDevice { "none" } else { "uvm" }
     }
 
     /// Its settings.
     pub(super) fn set(self) -> Vec<String> {
         let share = |percent: u32| format!("uvm.oversubscription={}", f64::from(percent) / 100.0);
         match self {
-            Self::Baseline => Vec::new(),
+            Self::Baseline | Self::OnDevice => Vec::new(),
             Self::Charged => vec!["uvm.fault_charge=flat".into()],
             Self::DriversRule => vec!["uvm.prefetcher=driver".into()],
             Self::Driver => vec!["uvm.model=driver".into()],
@@ -153,7 +161,7 @@ mod tests {
     #[test]
     fn every_policy_is_run_at_every_percentage() {
         let predicting = Predicting::of(&PROGRAMS[0], Effort::Full).len();
-        let others = 4 + PERCENTS.len() * (EVICTIONS.len() + 1);
+        let others = 5 + PERCENTS.len() * (EVICTIONS.len() + 1);
         assert_eq!(Scheme::of(&PROGRAMS[0], Effort::Full).len(), others + predicting);
         assert_eq!(Scheme::Oversubscribed(125, "lfu").set(), ["uvm.oversubscription=1.25", "uvm.eviction=lfu"]);
     }

@@ -10,7 +10,7 @@ use crate::request::{RunRequest, What};
 use serde_json::Value;
 
 /// The machine of the paper's Table 9, as UVMSmart configures it.
-const GPU: &str = "gtx1080ti";
+pub(super) const GPU: &str = "gtx1080ti";
 
 /// Counts until a moment of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct Moment {
     /// Put into the queue to the device: a run that is cut has some on their way.
     prefetches: f64,
     prefetched_used: f64,
-    used: f64,
+    pub(super) used: f64,
     used_foreseen: f64,
     used_by_prefetch: f64,
     pub(super) bytes_in: f64,
@@ -138,8 +138,8 @@ impl Point {
         }
     }
 
-    fn of(result: &Measured) -> Result<Self, LabError> {
-        let seen = result.beside("uvm.json")?;
+    fn of(result: &Measured, scheme: Scheme) -> Result<Self, LabError> {
+        let seen = if scheme == Scheme::OnDevice { Value::Null } else { result.beside("uvm.json")? };
         let count = |name: &str| result.count(&format!("gpu.uvm.{name}"));
         let instructions = result.count("gpu.sm.thread_instructions");
         let end = Moment {
@@ -249,13 +249,13 @@ pub(super) fn study(
         let result = runs.measure(RunRequest {
             size: Some(size.to_owned()),
             gpu: Some(GPU.to_owned()),
-            with: Combination::parse("uvm")?,
+            with: Combination::parse(scheme.mechanism())?,
             set: scheme.set(),
             ..RunRequest::new(What::Workload(program.name.to_owned()))
         })?;
         Ok(match result.error() {
             Some(error) => Err(error.to_owned()),
-            None => Ok(Point::of(&result)?),
+            None => Ok(Point::of(&result, *scheme)?),
         })
     });
     let points: Vec<Result<Point, String>> = points.into_iter().collect::<Result<_, LabError>>()?;
