@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::gpus;
-use crate::table::{Align, columns};
+use crate::table::{Align, columns, wrapped};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 use strata_buddy::settings as buddy_settings;
@@ -288,28 +288,36 @@ impl fmt::Display for Combination {
     }
 }
 
-/// All mechanisms and their settings, as text.
-pub fn table() -> String {
-    let mut out = String::new();
-    for mechanism in Mechanism::ALL {
+/// The mechanism of a name, or all.
+pub fn named_or_all(name: Option<&str>) -> Result<Vec<Mechanism>, LabError> {
+    let Some(name) = name else { return Ok(Mechanism::ALL.into()) };
+    let unknown = || {
+        let near = suggestion(name, Mechanism::ALL.map(Mechanism::name));
+        LabError::Request(format!("there is no mechanism `{name}`; {near}"))
+    };
+    Mechanism::named(name).map(|found| vec![found]).ok_or_else(unknown)
+}
+
+/// Mechanisms and how many settings each has, as text.
+pub fn list_table(mechanisms: &[Mechanism]) -> String {
+    let headings = [("mechanism", Align::Left), ("settings", Align::Right), ("what it does", Align::Left)];
+    let row = |m: &Mechanism| vec![m.name().to_owned(), m.settings().len().to_string(), m.description().to_owned()];
+    columns(&headings, &mechanisms.iter().map(row).collect::<Vec<_>>())
+}
+
+/// Columns of a terminal that text is broken for.
+const WIDTH: usize = 100;
+
+/// A mechanism with its settings, as text.
+pub fn table(mechanism: Mechanism) -> String {
+    let mut out = wrapped(&format!("{}: {}", mechanism.name(), mechanism.description()), WIDTH, 0);
+    for s in mechanism.settings() {
+        let default = if s.default.is_empty() { "none" } else { s.default };
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "{}: {}\n", mechanism.name(), mechanism.description());
-        let headings =
-            [("setting", Align::Left), ("default", Align::Left), ("allowed", Align::Left), ("meaning", Align::Left)];
-        let row = |s: &Setting| {
-            let default = if s.default.is_empty() { "none" } else { s.default };
-            vec![
-                format!("{}.{}", mechanism.name(), s.key),
-                default.to_owned(),
-                s.allowed.describe(),
-                s.meaning.to_owned(),
-            ]
-        };
-        if mechanism.settings().is_empty() {
-            continue;
-        }
-        out += &columns(&headings, &mechanism.settings().iter().map(row).collect::<Vec<_>>());
-        out.push('\n');
+        let _ = writeln!(out, "\n{}.{} = {default}", mechanism.name(), s.key);
+        out += &wrapped(s.meaning, WIDTH, 4);
+        out += &wrapped(&format!("allowed: {}", s.allowed.describe()), WIDTH, 4);
+        out += &wrapped(&format!("default from: {}", s.source), WIDTH, 4);
     }
     out
 }
@@ -345,22 +353,22 @@ from the code by a test; `UPDATE_DOCS=1 cargo test -p strata-lab` writes it anew
     strata run ep --gpu p100-buddy --with buddy --set buddy.metadata_cache=32KB
     strata compare ep cg --with bpc,buddy
 
-A mechanism (but `l2-5mb`) looks at the data of a program, so a recorded trace, which has none, is refused. `strata mechanisms` prints the
+A mechanism (but `l2-5mb`) looks at the data of a program, so a recorded trace, which has none, is refused. `strata mechanisms NAME` prints the
 same settings.
 ";
 
-/// The same as JSON.
-pub fn to_json() -> Value {
+/// The same of some as JSON.
+pub fn to_json(mechanisms: &[Mechanism]) -> Value {
     let setting = |s: &Setting| {
         json!({
             "key": s.key, "default": s.default, "allowed": s.allowed.describe(), "meaning": s.meaning, "source": s.source,
         })
     };
-    let all = Mechanism::ALL.map(|m| {
+    let one = |m: &Mechanism| {
         let settings: Vec<_> = m.settings().iter().map(setting).collect();
         json!({ "name": m.name(), "description": m.description(), "settings": settings })
-    });
-    json!({ "mechanisms": all })
+    };
+    json!({ "mechanisms": mechanisms.iter().map(one).collect::<Vec<_>>() })
 }
 
 #[cfg(test)]

@@ -326,9 +326,8 @@ fn extent_of(workload: &dyn Workload, asked: Option<&str>) -> Result<Extent, Lab
         Err(_) if !instances.is_empty() => return Err(missing(asked)),
         Err(unknown) => return Err(LabError::Request(format!("{unknown}"))),
     };
-    // Which of a paper's names stands for which size is the workload's own business.
-    if info.sizes.contains(&size) || (size.is_papers() && info.sizes.iter().any(|s| s.is_papers())) {
-        return Ok(Extent::Size(size));
+    if info.size_for(size).is_none() {
+        return Err(missing(size.name()));
     }
-    Err(missing(size.name()))
+    Ok(Extent::Size(size))
 }

@@ -74,6 +74,29 @@ pub fn columns(headings: &[(&str, Align)], rows: &[Vec<String>]) -> String {
     out
 }
 
+/// Text in lines of at most `width` characters, each behind `indent` blanks; a word that is longer has a line of its own.
+pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let blanks = " ".repeat(indent);
+    let (mut out, mut length) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let more = word.chars().count();
+        if length > 0 && length + 1 + more <= width {
+            out.push(' ');
+            length += 1;
+        } else {
+            if length > 0 {
+                out.push('\n');
+            }
+            out += &blanks;
+            length = indent;
+        }
+        out += word;
+        length += more;
+    }
+    out.push('\n');
+    out
+}
+
 /// The launches of one kernel together.
 struct KernelGroup<'a> {
     name: &'a str,
@@ -300,6 +323,13 @@ mod tests {
         assert_eq!(short(1.449e9), "1.45 G");
         assert_eq!(short(12_345.0), "12.3 k");
         assert_eq!(short(7.0), "7");
+    }
+
+    #[test]
+    fn text_is_broken_between_words() {
+        assert_eq!(wrapped("what comes with a page", 12, 2), "  what comes\n  with a\n  page\n");
+        assert_eq!(wrapped("unbreakable word", 4, 0), "unbreakable\nword\n");
+        assert_eq!(wrapped("", 10, 4), "\n");
     }
 
     #[test]

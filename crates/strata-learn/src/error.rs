@@ -15,6 +15,9 @@ pub enum LearnError {
         /// Why not.
         source: std::io::Error,
     },
+    /// A trace that is not there.
+    #[error("there is no `{}`; `strata prefetch trace WORKLOAD -o {}` records it", .0.display(), .0.display())]
+    NoTrace(PathBuf),
     /// A trace that is none, or of another version.
     #[error("`{}` is no trace of GMMU requests of this version: {reason}; record it again with `strata prefetch trace`", path.display())]
     Trace {

@@ -5,6 +5,7 @@ use crate::error::LearnError;
 use parquet::column::reader::ColumnReader;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// What is read of a row.
@@ -16,7 +17,10 @@ const MOST: i64 = 1 << 27;
 
 /// The requests of a trace, in the order in which they came.
 pub fn read(path: &Path) -> Result<Vec<Access>, LearnError> {
-    let file = File::open(path).map_err(|error| LearnError::io("read", path, error))?;
+    let file = File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => LearnError::NoTrace(path.to_owned()),
+        _ => LearnError::io("read", path, error),
+    })?;
     let reader = SerializedFileReader::new(file).map_err(|error| LearnError::trace(path, error.to_string()))?;
     let metadata = reader.metadata().file_metadata();
     if !(0..=MOST).contains(&metadata.num_rows()) {

@@ -67,6 +67,20 @@ pub struct Info {
     pub description: &'static str,
 }
 
+impl Info {
+    /// The one of its sizes that is meant: where one paper sized the program, `paper` and that paper's own name for it are the
+    /// same.
+    pub fn size_for(&self, asked: Size) -> Option<Size> {
+        if self.sizes.contains(&asked) {
+            return Some(asked);
+        }
+        let mut papers = self.sizes.iter().copied().filter(|size| size.is_papers());
+        let lone = papers.next().filter(|_| papers.next().is_none())?;
+        let uses_it = asked.name().strip_prefix("paper-").is_none_or(|paper| self.papers.contains(&paper));
+        (asked.is_papers() && uses_it).then_some(lone)
+    }
+}
+
 /// A program with everything it needs to run and to be judged.
 pub trait Workload: Sync {
     /// What it is.

@@ -27,14 +27,8 @@ pub(crate) const fn sizes<S, const N: usize>(shapes: &[(Size, S); N]) -> [Size; 
 
 impl<S> Program<S> {
     fn shape(&self, size: Size) -> Result<&S, HostError> {
-        let papers = || self.shapes.iter().filter(|(s, _)| s.is_papers());
-        let found = self.shapes.iter().find(|(s, _)| *s == size);
-        // `paper` and `paper-uvm` are the same thing where one paper sized the program.
-        let found = found.or_else(|| {
-            let lone = (papers().count() == 1).then(papers).and_then(|mut p| p.next())?;
-            let uses_it = size.name().strip_prefix("paper-").is_none_or(|p| self.info.papers.contains(&p));
-            (size.is_papers() && uses_it).then_some(lone)
-        });
+        let meant = self.info.size_for(size);
+        let found = self.shapes.iter().find(|(s, _)| Some(*s) == meant);
         found.map(|(_, shape)| shape).ok_or_else(|| {
             let names: Vec<_> = self.info.sizes.iter().map(|s| s.name()).collect();
             let reason = format!("`{}` has no size `{size}`; it has {}", self.info.name, names.join(", "));

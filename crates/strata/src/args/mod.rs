@@ -190,9 +190,19 @@ pub(crate) struct Gpus {
     pub(crate) json: bool,
 }
 
-/// List the mechanisms that can be put into a machine, with their settings
+const MECHANISMS_EXAMPLES: &str = "\
+Examples:
+  strata mechanisms                      all of them, a line each
+  strata mechanisms uvm                  the settings of one: what they mean, and where defaults come from
+
+docs/mechanisms.md has all settings.";
+
+/// List the mechanisms that can be put into a machine, or show one: its settings
 #[derive(Args)]
+#[command(after_help = MECHANISMS_EXAMPLES)]
 pub(crate) struct Mechanisms {
+    /// A mechanism
+    pub(crate) name: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -366,7 +376,7 @@ impl Arguments {
             | Command::Check(Check { json, .. })
             | Command::Offload(Offload { json, .. })
             | Command::Gpus(Gpus { json, .. })
-            | Command::Mechanisms(Mechanisms { json })
+            | Command::Mechanisms(Mechanisms { json, .. })
             | Command::Compare(Compare { json, .. })
             | Command::Profile(Profile { json, .. })
             | Command::Reproduce(Reproduce { json, .. })
