@@ -105,7 +105,8 @@ pub const SETTINGS: &[Setting] = &[
     setting!(
         "prediction_request",
         "64 KiB",
-        Allowed::Size(1, 1 << 30),
+        // Half of the least device memory: what is evicted for it must not be what is waited for.
+        Allowed::Size(1, 1 << 20),
         "bytes of a transfer that predicted pages may join while it waits, with them",
         "prefetching paper, section 4: 15 + 1 pages"
     ),

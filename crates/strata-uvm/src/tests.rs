@@ -127,7 +127,8 @@ fn random_warps(random: &mut SplitMix64, size: u64, length: usize) -> Vec<Vec<Do
 /// Kernels of random touches, with prefetches, advice, host accesses and synchronisations between them.
 fn torture(set: &[&str], kernels: u32) -> Result<Counts, MachineError> {
     const SIZE: u64 = 20 * MB;
-    let mut bench = Bench::new(set, 0);
+    let predictor = set.contains(&LEARNED).then(|| Box::new(predictions::OneMegabyteOn(0)) as Box<dyn Predictor>);
+    let mut bench = Bench::with_predictor(set, 0, predictor);
     bench.machine.allocated(Addr(BASE), Bytes(SIZE), "a");
     // Some of it holds what the host wrote.
     for part in 0..SIZE / MB {
@@ -159,6 +160,7 @@ fn torture(set: &[&str], kernels: u32) -> Result<Counts, MachineError> {
 
 /// A tenth of what is needed.
 const SMALL: &str = "uvm.device_memory=2MB";
+const LEARNED: &str = "uvm.prefetcher=learned";
 
 #[test]
 fn every_load_gets_the_right_data_whatever_leaves() {
@@ -181,6 +183,16 @@ fn every_load_gets_the_right_data_whatever_comes() {
     }
     for more in ["uvm.page_size=2MB", "uvm.invalidate_clean=on", "uvm.placement=zero-copy", "uvm.free_buffer=0.3"] {
         torture(&[SMALL, more], 4).unwrap_or_else(|e| panic!("{more}: {e}"));
+    }
+    let every_request = ["uvm.prediction_trigger=request", "uvm.predictions_in_flight=64"];
+    let together = [&every_request[..], &["uvm.prediction_brings=block", "uvm.prediction_request=1MiB"]].concat();
+    for more in [&[][..], &["uvm.prediction_delays=fault"], &every_request, &together] {
+        let set = [&[SMALL, LEARNED], more].concat();
+        let counts = torture(&set, 4).unwrap_or_else(|e| panic!("{set:?}: {e}"));
+        assert!(
+            counts.predicted_queued > 100 && counts.predicted_used > 0 && counts.thrashed > 0,
+            "{set:?}: {counts:?}"
+        );
     }
 }
 

@@ -10,7 +10,7 @@ use strata_sim::seam::{AccessInfo, Action, HostCall, PageId, Paging, Token};
 use strata_sim::time::Picos;
 
 /// Always knows that the page one megabyte further is next.
-struct OneMegabyteOn(u64);
+pub(super) struct OneMegabyteOn(pub(super) u64);
 
 impl Predictor for OneMegabyteOn {
     fn observe(&mut self, request: &GmmuRequest) {
