@@ -42,17 +42,18 @@ pub(super) const PRINTED: [(&str, u64); 4] = [("1", 1500), ("2", 3000), ("5", 75
 pub(super) const BEYOND: [(&str, u64); 2] = [("0 us", 0), ("85 us", 125_885)];
 
 /// Blocks of a prediction and their least probability in percent (choice).
-pub(super) const BLOCKS: [(u32, u32); 2] = [(1, 0), (16, 2)];
+const BLOCKS: [(u32, u32); 2] = [(1, 0), (16, 2)];
 
-/// Predictions under way at once if there is to be no limit: more than programs have requests in a microsecond (choice).
-pub(super) const UNLIMITED: u32 = 1024;
+/// Predictions under way at once if there is to be no limit: at a microsecond nearly all requests of these programs find room
+/// among so many (choice).
+const UNLIMITED: u32 = 1024;
 
 /// Blocks that a pipelined prediction names at most (choice), and others beside it.
 const TOP: u32 = 8;
 const OTHER_TOPS: [u32; 3] = [1, 4, 16];
 
 /// Tables that predict, as `uvm.predictor` names them.
-pub(super) const TABLES: [&str; 2] = ["stride", "markov"];
+const TABLES: [&str; 2] = ["stride", "markov"];
 
 /// Percent of managed memory over device memory at which both are compared.
 pub(super) const PERCENT: u32 = 125;
