@@ -162,14 +162,9 @@ impl Predicting {
     }
 
     pub(super) fn name(self) -> String {
-        let mut name = self.rule.name();
-        if self.latency != MICROSECOND {
-            name += &format!(", {} cycles", self.latency);
-        }
-        if let Some(percent) = self.percent {
-            name += &format!(", {percent} %");
-        }
-        name
+        let latency = (self.latency != MICROSECOND).then(|| format!(", {} cycles", self.latency));
+        let percent = self.percent.map(|percent| format!(", {percent} %"));
+        [Some(self.rule.name()), latency, percent].into_iter().flatten().collect()
     }
 
     /// Its settings.
