@@ -51,7 +51,7 @@ pub(super) fn ceiling(timings: &[Timing]) -> Result<Figure, LabError> {
     let note = "Whole runs, millions of core cycles: with the tree; with everything on the device, so that nothing is waited for; and what \
                 PCI Express needs for the pages that are accessed, in transfers of 2 MB without a gap behind the first \
                 launch. The slower of the last two is the least time of any prefetcher, and `most` what one could gain over the tree at \
-                most, but for programs whose warps get on better when pages hold them back (mvt).";
+                most; below 1 the program is slower on the device than with the tree, and it is no bound.";
     let link = Link::new()?;
     let millions = |point: &super::timing::Point| point.cycles / 1e6;
     let columns = [
