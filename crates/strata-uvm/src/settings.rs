@@ -105,8 +105,8 @@ pub const SETTINGS: &[Setting] = &[
     setting!(
         "prediction_request",
         "64 KiB",
-        // Half of the least device memory: what is evicted for it must not be what is waited for.
-        Allowed::Size(1, 1 << 20),
+        // From a block to half of the least device memory: what is evicted for it must not be what is waited for.
+        Allowed::Size(64 << 10, 1 << 20),
         "bytes of a transfer that predicted pages may join while it waits, with them",
         "prefetching paper, section 4: 15 + 1 pages"
     ),
@@ -508,6 +508,7 @@ mod tests {
         let refused = |set: &[&str]| config(set).expect_err("refused").join("\n");
         assert!(refused(&["uvm.page_size=8KB"]).contains("4 KiB or 2 MiB"));
         assert!(refused(&["uvm.device_memory=1MB"]).contains("at least one tree"));
+        assert!(refused(&["uvm.prediction_request=64"]).contains("64 KiB to 1 MiB"));
         assert!(refused(&["uvm.prefetcher=tre"]).contains("did you mean `tree`?"));
         assert!(refused(&["uvm.evicton=lru"]).contains("did you mean"));
         assert!(refused(&["uvm.device_memory=48MB", "uvm.oversubscription=1.25"]).contains("set one"));
