@@ -318,18 +318,21 @@ mod tests {
     use strata_core::settings::Settings as Values;
     use strata_sim::config::load;
     use strata_sim::seam::LineKind;
+    use strata_testkit::sim::{Chain, Traffic, brief};
 
     /// Where the one allocation of these tests is.
     const LINE: LineAddr = LineAddr(64);
 
-    fn side(target: Target) -> CompressedSide {
+    fn chain(target: Target) -> Chain {
         let allocations = Allocations::default();
         allocations.add(Addr(64 * 128), Bytes(1 << 20), target);
         let values = Values::read("buddy", crate::settings::BUDDY, &[""; 0]).expect("defaults");
         let gpu = load("p100-buddy", &[""; 0]).expect("a preset").config;
-        let mut side = CompressedSide::new(Purpose::Capacity(allocations), &Settings::of_buddy(&values), &gpu);
-        side.attach(&mut Parts::default());
-        side
+        Chain::of(vec![Box::new(CompressedSide::new(
+            Purpose::Capacity(allocations),
+            &Settings::of_buddy(&values),
+            &gpu,
+        ))])
     }
 
     /// An entry that compresses to 32, 64 or 128 bytes.
@@ -357,87 +360,75 @@ mod tests {
         LineRequest { line, address: LINE, sectors: SectorMask(0b0001), resident, kind, data }
     }
 
-    /// The steps of a plan in short: `meta`, `dram<2`, `link>1`, `unit`, each behind the steps it waits for.
-    fn told(plan: &Plan) -> Vec<String> {
-        let arrow = |dir: Dir| if dir == Dir::Read { '<' } else { '>' };
-        let name = |what: &Move| match what {
-            Move::Table { dir, .. } => format!("meta{}", arrow(*dir)),
-            Move::Dram { sectors, dir, .. } => format!("dram{}{}", arrow(*dir), sectors.count()),
-            Move::Link { bytes, dir, .. } => format!("link{}{}", arrow(*dir), bytes / 32),
-            Move::Unit { .. } => "unit".to_owned(),
-            Move::CopyFromL2 { .. } => "copy".to_owned(),
-        };
-        plan.steps.iter().map(|step| format!("{:b}:{}", step.after.0, name(&step.what))).collect()
-    }
-
     #[track_caller]
     fn check_read(target: Target, data: &Line, steps: &[&str]) {
-        let mut side = side(target);
-        side.host_wrote(&request(LineKind::HostWrite, 0, data), &mut Below::plain());
-        let mut plan = Plan::default();
-        side.read(&request(LineKind::Fill, 0, data), &mut Below::plain(), &mut plan);
-        assert_eq!(told(&plan), steps);
+        let mut chain = chain(target);
+        chain.ask(&request(LineKind::HostWrite, 0, data));
+        assert_eq!(brief(&chain.ask(&request(LineKind::Fill, 0, data))), steps);
     }
 
     #[test]
     fn a_fill_waits_for_metadata_then_for_both_sides_then_for_the_decompressor() {
-        check_read(Target::X2, &entry(64), &["0:meta<", "1:dram<2", "11:unit"]);
-        check_read(Target::X4, &entry(64), &["0:meta<", "1:dram<1", "1:link<1", "111:unit"]);
-        check_read(Target::X2, &entry(128), &["0:meta<", "1:dram<2", "1:link<2"]);
-        check_read(Target::X16, &entry(32), &["0:meta<", "1:dram<1", "1:link<1", "111:unit"]);
-        check_read(Target::X2, &[0; 128], &["0:meta<"]);
+        check_read(Target::X2, &entry(64), &["0:table<", "1:dram<2", "11:unit"]);
+        check_read(Target::X4, &entry(64), &["0:table<", "1:dram<1", "1:link<1", "111:unit"]);
+        check_read(Target::X2, &entry(128), &["0:table<", "1:dram<2", "1:link<2"]);
+        check_read(Target::X16, &entry(32), &["0:table<", "1:dram<1", "1:link<1", "111:unit"]);
+        check_read(Target::X2, &[0; 128], &["0:table<"]);
         // Not compressed: as if nothing was there.
         check_read(Target::X1, &entry(32), &["0:dram<1"]);
     }
 
     #[track_caller]
     fn check_write(before: &Line, resident: u8, after: &Line, steps: &[&str]) {
-        let mut side = side(Target::X2);
-        side.host_wrote(&request(LineKind::HostWrite, 0, before), &mut Below::plain());
-        let mut plan = Plan::default();
-        side.write(&request(LineKind::WriteBack, resident, after), &mut Below::plain(), &mut plan);
-        assert_eq!(told(&plan), steps);
+        let mut chain = chain(Target::X2);
+        chain.ask(&request(LineKind::HostWrite, 0, before));
+        assert_eq!(brief(&chain.ask(&request(LineKind::WriteBack, resident, after))), steps);
     }
 
     #[test]
     fn a_whole_line_is_compressed_and_written() {
-        check_write(&entry(64), 0b1111, &entry(32), &["0:unit", "1:dram>1", "1:meta>"]);
-        check_write(&entry(32), 0b1111, &entry(128), &["0:unit", "1:dram>2", "1:link>2", "1:meta>"]);
-        check_write(&entry(32), 0b1111, &entry(32), &["0:unit", "1:dram>1", "1:meta<"]);
-        check_write(&entry(32), 0b1111, &[0; 128], &["0:unit", "1:meta>"]);
+        check_write(&entry(64), 0b1111, &entry(32), &["0:unit", "1:dram>1", "1:table>"]);
+        check_write(&entry(32), 0b1111, &entry(128), &["0:unit", "1:dram>2", "1:link>2", "1:table>"]);
+        check_write(&entry(32), 0b1111, &entry(32), &["0:unit", "1:dram>1", "1:table<"]);
+        check_write(&entry(32), 0b1111, &[0; 128], &["0:unit", "1:table>"]);
     }
 
     #[test]
     fn of_a_line_that_l2_has_in_part_the_entry_is_read_first() {
-        let merged = ["0:meta<", "1:dram<2", "1:link<2", "111:unit", "1000:dram>1", "1000:meta>"];
+        let merged = ["0:table<", "1:dram<2", "1:link<2", "111:unit", "1000:dram>1", "1000:table>"];
         check_write(&entry(128), 0b0001, &entry(32), &merged);
-        check_write(&[0; 128], 0b0001, &entry(32), &["0:meta<", "1:unit", "10:dram>1", "10:meta>"]);
+        check_write(&[0; 128], 0b0001, &entry(32), &["0:table<", "1:unit", "10:dram>1", "10:table>"]);
     }
 
     #[test]
     fn growing_entries_and_uses_of_the_link_are_counted() {
-        let mut side = side(Target::X2);
+        let mut chain = chain(Target::X2);
         for data in [entry(32), entry(128), entry(64), [0; 128], entry(32)] {
-            side.write(&request(LineKind::WriteBack, 0b1111, &data), &mut Below::plain(), &mut Plan::default());
+            chain.ask(&request(LineKind::WriteBack, 0b1111, &data));
         }
-        let counts = side.counts(&Counted::nothing());
-        let count = |name: &str| counts.iter().find(|c| c.name == name).map(|c| c.value);
-        assert_eq!(count("buddy.write_backs"), Some(5));
-        assert_eq!(count("buddy.write_backs_over_link"), Some(1));
-        assert_eq!(count("buddy.overflows"), Some(3));
-        assert_eq!(side.stored_bytes(LineRange { first: LocalLine(0), lines: 8 }), Bytes(32));
+        assert_eq!((chain.count("buddy.write_backs"), chain.count("buddy.write_backs_over_link")), (5, 1));
+        assert_eq!((chain.count("buddy.overflows"), chain.stored_bytes(8)), (3, Bytes(32)));
     }
 
     #[test]
     fn without_targets_every_entry_keeps_its_place() {
         let values = Values::read("bpc", crate::settings::BPC, &[""; 0]).expect("defaults");
         let gpu = load("p100-buddy", &[""; 0]).expect("a preset").config;
-        let mut side = CompressedSide::new(Purpose::Bandwidth, &Settings::of_bpc(&values), &gpu);
-        side.attach(&mut Parts::default());
+        let side = CompressedSide::new(Purpose::Bandwidth, &Settings::of_bpc(&values), &gpu);
+        let mut chain = Chain::of(vec![Box::new(side)]);
         let data = entry(128);
-        side.host_wrote(&request(LineKind::HostWrite, 0, &data), &mut Below::plain());
-        let mut plan = Plan::default();
-        side.read(&request(LineKind::Fill, 0, &data), &mut Below::plain(), &mut plan);
-        assert_eq!((told(&plan), plan.fill), (vec!["0:dram<4".to_owned()], SectorMask::ALL));
+        chain.ask(&request(LineKind::HostWrite, 0, &data));
+        let plan = chain.ask(&request(LineKind::Fill, 0, &data));
+        assert_eq!((brief(&plan), plan.fill), (vec!["0:dram<4".to_owned()], SectorMask::ALL));
+    }
+
+    /// Whatever is compressed, every sector that is wanted comes, in plans that can be carried out.
+    #[test]
+    fn plans_are_sound_under_random_traffic() {
+        for (target, seed) in [Target::X1, Target::X2, Target::X4, Target::X16].into_iter().zip(1..) {
+            let traffic = Traffic { operations: 2000, ..Traffic::default() };
+            let mut chain = chain(target).named_from(LINE);
+            traffic.through_chain(&mut chain, seed).unwrap_or_else(|fault| panic!("{target:?}: {fault}"));
+        }
     }
 }

@@ -318,6 +318,7 @@ mod tests {
     use strata_core::LineAddr;
     use strata_sim::config::load;
     use strata_sim::seam::LineKind;
+    use strata_testkit::sim::dram_moves;
 
     fn side(set: &[&str]) -> BcdSide {
         let values = Values::read("bcd", BCD, set).expect("good values");
@@ -344,12 +345,7 @@ mod tests {
             LineKind::Fill => side.read(&request, &mut Below::plain(), &mut plan),
             _ => side.write(&request, &mut Below::plain(), &mut plan),
         }
-        let shown = |what: &Move| match what {
-            Move::Dram { sectors, dir: Dir::Read, .. } => format!("<{}", sectors.count()),
-            Move::Dram { sectors, .. } => format!(">{}", sectors.count()),
-            _ => String::new(),
-        };
-        plan.steps.iter().map(|step| shown(&step.what)).collect()
+        dram_moves(&plan)
     }
 
     fn write(side: &mut BcdSide, at: u64, data: &Line) -> String {

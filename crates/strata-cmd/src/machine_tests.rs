@@ -3,115 +3,46 @@
 use crate::dedup::Mutation;
 use crate::settings::{CMD, DEDUP, Scheme, Settings};
 use crate::{DedupSide, ReadOnlyFifo, SectorSide, WrittenSectors};
-use std::collections::BTreeMap;
+use strata_core::random::SplitMix64;
 use strata_core::settings::Settings as Values;
-use strata_core::{
-    Access, Addr, AddressSet, Bytes, GridSource, LaneMask, LineAddr, OpBatch, OpClass, OpInfo, Pattern, Space, Stop,
-    WarpId, WarpOp, WarpSource,
-};
+use strata_core::{Addr, LineAddr};
 use strata_sim::cache::SectorMask;
 use strata_sim::config::load;
-use strata_sim::seam::{Line, SideCount, Victim};
+use strata_sim::seam::{Line, Victim};
 use strata_sim::stats::Reading;
-use strata_sim::{KernelNeeds, Machine, MachineError};
+use strata_sim::{Machine, MachineError};
+use strata_testkit::sim::{Chain, Rig, Traffic, counted};
+use strata_testkit::{Instr, Script};
 
-/// What a warp does; lines are numbered from the first of the program's memory.
-#[derive(Clone, Copy)]
-enum Do {
-    /// Loads a line, past L1.
-    Load(u64),
-    /// Stores a line whose sectors begin with these letters.
-    Store(u64, [u8; 4]),
-    /// Stores the first 4 bytes of a line's second sector and so on: one sector, whole.
-    StoreSector(u64, u64, u8),
-}
-
+/// Lines are numbered from the first of the program's memory.
 const FIRST: u64 = 0x1000;
 
 fn content(letters: [u8; 4]) -> Line {
     std::array::from_fn(|k| if k % 32 == 0 { letters[k / 32] } else { 1 })
 }
 
-/// A kernel of one warp.
-struct Script<'m> {
-    ops: Vec<Do>,
-    done: usize,
-    infos: Vec<OpInfo>,
-    memory: &'m mut BTreeMap<u64, Line>,
+/// Where a line begins.
+const fn at(line: u64) -> u64 {
+    (FIRST + line) * 128
 }
 
-impl<'m> Script<'m> {
-    fn new(ops: &[Do], memory: &'m mut BTreeMap<u64, Line>) -> Self {
-        let info = |op: &Do| {
-            let load = matches!(op, Do::Load(_));
-            OpInfo {
-                class: OpClass::Memory,
-                space: Space::Global,
-                access: if load { Access::Load } else { Access::Store },
-                width: 4,
-                bypass_l1: true,
-                read_only: false,
-                dst: load.then_some(0).into_iter().collect(),
-                src: [0].into_iter().collect(),
-                line: 1,
-                name: if load { "ld.global.cg.u32" } else { "st.global.u32" }.into(),
-            }
-        };
-        Self { ops: ops.to_vec(), done: 0, infos: ops.iter().map(info).collect(), memory }
-    }
+/// Loads a line, past L1.
+const fn load_line(line: u64) -> Instr {
+    Instr::load_line(at(line)).past_l1()
 }
 
-impl WarpSource for Script<'_> {
-    fn advance(&mut self, _: WarpId, out: &mut OpBatch) -> Stop {
-        let Some(&op) = self.ops.get(self.done) else { return Stop::Exited };
-        let (line, first, mask): (u64, u64, LaneMask) = match op {
-            Do::Load(line) => (line, 0, LaneMask::MAX),
-            Do::Store(line, letters) => {
-                self.memory.insert(FIRST + line, content(letters));
-                (line, 0, LaneMask::MAX)
-            }
-            Do::StoreSector(line, sector, letter) => {
-                let held = self.memory.entry(FIRST + line).or_insert([0; 128]);
-                let from = 32 * sector as usize;
-                held[from..from + 32].copy_from_slice(&content([letter; 4])[..32]);
-                (line, 32 * sector, 0xff)
-            }
-        };
-        let pattern = Pattern::Sequence { first: Addr((FIRST + line) * 128 + first), step: 4 };
-        out.addresses.push(AddressSet { mask, space: Space::Global, pattern });
-        out.ops.push(WarpOp { pc: self.done as u32, mask, addresses: out.addresses.len() as u32 - 1 });
-        self.done += 1;
-        Stop::Ready
-    }
+/// Stores a line whose sectors begin with these letters.
+fn store(line: u64, letters: [u8; 4]) -> Instr {
+    Instr::store_line(at(line)).past_l1().bytes(content(letters))
 }
 
-impl GridSource for Script<'_> {
-    fn instructions(&self) -> &[OpInfo] {
-        &self.infos
-    }
-
-    fn ctas(&self) -> u64 {
-        1
-    }
-
-    fn warps_per_cta(&self) -> u32 {
-        1
-    }
-
-    fn start_cta(&mut self, _: u32, _: u64) {}
-
-    fn take_opened(&mut self, _: &mut Vec<WarpId>) {}
-
-    fn read_line(&self, line: LineAddr, out: &mut Line) {
-        *out = self.memory.get(&line.0).copied().unwrap_or([0; 128]);
-    }
+/// Stores one sector of a line, whole.
+fn store_sector(line: u64, sector: u64, letter: u8) -> Instr {
+    Instr::store(at(line) + 32 * sector).lanes(0xff).past_l1().bytes(content([letter; 4]))
 }
 
 /// One slice of two lines before one channel.
-struct Rig {
-    machine: Machine,
-    memory: BTreeMap<u64, Line>,
-}
+struct Bench(Rig);
 
 fn small_machine() -> Machine {
     let small = ["l2.slices=1", "dram.channels=1", "l2.sets=1", "l2.ways=2", "l2.copies_fill=false"];
@@ -120,7 +51,7 @@ fn small_machine() -> Machine {
     machine
 }
 
-impl Rig {
+impl Bench {
     fn new(set: &[&str], mutation: Option<Mutation>, victim: fn(&Settings, WrittenSectors) -> Box<dyn Victim>) -> Self {
         let mut machine = small_machine();
         let settings = Settings::of(Scheme::Cmd, &Values::read("cmd", CMD, set).expect("good values"));
@@ -133,7 +64,7 @@ impl Rig {
             vec![Box::new(side)]
         });
         machine.set_victims(|_| victim(&settings, written.clone()));
-        Self { machine, memory: BTreeMap::new() }
+        Self(Rig::new(machine))
     }
 
     /// Write deduplication alone.
@@ -149,7 +80,7 @@ impl Rig {
                 Box::new(DedupSide::new(&settings, &gpu, written))
             }]
         });
-        Self { machine, memory: BTreeMap::new() }
+        Self(Rig::new(machine))
     }
 
     /// Sectors are deduplicated each by itself.
@@ -161,40 +92,22 @@ impl Rig {
         Self::new(set, None, no_victims)
     }
 
-    fn run(&mut self, ops: &[Do]) -> Result<(), MachineError> {
-        let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
-        self.machine.run_kernel(&mut Script::new(ops, &mut self.memory), &needs).map(|_| ())
+    fn run(&mut self, ops: &[Instr]) -> Result<(), MachineError> {
+        self.0.run(Script::new(&[ops])).map(|_| ())
     }
 
     fn copy_in(&mut self, line: u64, letters: [u8; 4]) {
-        self.memory.insert(FIRST + line, content(letters));
-        let memory = &self.memory;
-        let read = |line: LineAddr, out: &mut Line| *out = memory.get(&line.0).copied().unwrap_or([0; 128]);
-        self.machine.copy_in(Addr((FIRST + line) * 128), Bytes(128), read);
+        self.0.copy_in(Addr(at(line)), &content(letters));
     }
 
     /// Kernels, copies from the host and frees from a seed.
     fn run_randomly(&mut self, seed: u64) -> Result<(), MachineError> {
-        for line in 0..6 {
-            self.copy_in(line, [1 + (line % 3) as u8; 4]);
-        }
-        for kernel in 0..4 {
-            self.run(&random_ops(seed * 10 + kernel, 300))?;
-            self.copy_in(kernel, [2; 4]);
-            self.machine.freed(Addr((FIRST + 11) * 128), Bytes(128));
-            self.memory.remove(&(FIRST + 11));
-        }
-        Ok(())
+        traffic().through_machine(&mut self.0, 4, seed)
     }
 
     fn count(&self, name: &str) -> u64 {
-        count(&self.machine.reading(), name)
+        self.0.count(name)
     }
-}
-
-fn count(reading: &Reading, name: &str) -> u64 {
-    let of = |c: &&SideCount| c.name == name;
-    reading.sides.counts.iter().find(of).unwrap_or_else(|| panic!("nobody counts {name}")).value
 }
 
 /// A buffer that is always empty.
@@ -221,21 +134,21 @@ fn fifo(settings: &Settings, written: WrittenSectors) -> Box<dyn Victim> {
 const R: u64 = 1;
 const M: u64 = 2;
 /// Two other lines push out what L2 has.
-const PUSH: [Do; 2] = [Do::Load(8), Do::Load(9)];
+const PUSH: [Instr; 2] = [load_line(8), load_line(9)];
 
 /// Kernels that make M a duplicate of R, and what must follow.
-fn map_then(then: &[Do]) -> Vec<Do> {
+fn map_then(then: &[Instr]) -> Vec<Instr> {
     let x = [2, 3, 4, 5];
-    [&[Do::Store(R, x), Do::Store(M, x)], &PUSH[..], then].concat()
+    [&[store(R, x), store(M, x)], &PUSH[..], then].concat()
 }
 
 #[test]
 fn a_duplicate_is_copied_from_l2() {
-    let mut rig = Rig::plain(&[]);
-    rig.run(&map_then(&[Do::Load(R), Do::Load(M)])).expect("it runs");
+    let mut rig = Bench::plain(&[]);
+    rig.run(&map_then(&[load_line(R), load_line(M)])).expect("it runs");
     assert_eq!((rig.count("cmd.reads.probed"), rig.count("cmd.reads.copied")), (4, 4));
     assert_eq!((rig.count("cmd.requests.write.before"), rig.count("cmd.requests.write.after")), (2, 1));
-    let reading = rig.machine.reading();
+    let reading = rig.0.reading();
     assert_eq!(reading.l2().copied, 4);
     // Two other lines and R; M's four sectors are not among them.
     assert_eq!(rig.count("cmd.requests.data_read.after") + rig.count("cmd.requests.read_only.after"), 12);
@@ -243,35 +156,37 @@ fn a_duplicate_is_copied_from_l2() {
 
 #[test]
 fn what_l2_has_of_a_reference_in_part_is_copied_in_part() {
-    let mut rig = Rig::plain(&[]);
+    let mut rig = Bench::plain(&[]);
     // Of R, which is in L2, one sector is dirty.
-    let then = [Do::Load(R), Do::StoreSector(R, 2, 7), Do::Load(M)];
+    let then = [load_line(R), store_sector(R, 2, 7), load_line(M)];
     rig.run(&map_then(&then)).expect("it runs");
     assert_eq!((rig.count("cmd.reads.probed"), rig.count("cmd.reads.copied")), (4, 3));
     assert_eq!(rig.count("cmd.requests.data_read.after"), 5, "R and one sector of M");
 }
 
 /// Map M to R, rewrite R, read R, read M.
-const REWRITE: [Do; 5] = [Do::Store(R, [6, 7, 8, 9]), PUSH[0], PUSH[1], Do::Load(R), Do::Load(M)];
+fn rewrite() -> Vec<Instr> {
+    map_then(&[store(R, [6, 7, 8, 9]), PUSH[0], PUSH[1], load_line(R), load_line(M)])
+}
 
 #[test]
 fn a_reference_that_was_rewritten_is_not_copied() {
-    let mut rig = Rig::plain(&[]);
-    rig.run(&map_then(&REWRITE)).expect("it runs");
+    let mut rig = Bench::plain(&[]);
+    rig.run(&rewrite()).expect("it runs");
     assert_eq!((rig.count("cmd.reads.copied"), rig.count("cmd.relocations")), (0, 1));
 }
 
 /// Runs what is right, and then the same done wrong: what is said of it.
 #[track_caller]
-fn found(mutation: Mutation, ops: &[Do]) -> String {
-    Rig::plain(&[]).run(ops).expect("nothing is wrong yet");
-    let mut rig = Rig::new(&[], Some(mutation), no_victims);
+fn found(mutation: Mutation, ops: &[Instr]) -> String {
+    Bench::plain(&[]).run(ops).expect("nothing is wrong yet");
+    let mut rig = Bench::new(&[], Some(mutation), no_victims);
     rig.run(ops).expect_err("it is found").to_string()
 }
 
 #[test]
 fn wrong_mappings_are_found() {
-    let ops = map_then(&REWRITE);
+    let ops = rewrite();
     let error = found(Mutation::OverwritesShared, &ops);
     assert!(error.contains("a memory side would deliver other bytes than were stored"), "{error}");
     let error = found(Mutation::TrustsReference, &ops);
@@ -296,46 +211,35 @@ impl Victim for Forgetful {
 #[test]
 fn a_fifo_that_keeps_what_was_written_is_found() {
     // In the FIFO, then written, pushed out, and read again.
-    let ops = [Do::Load(R), PUSH[0], PUSH[1], Do::Store(R, [6; 4]), Do::Load(10), Do::Load(11), Do::Load(R)];
-    let mut rig = Rig::new(&[], None, fifo);
+    let ops = [load_line(R), PUSH[0], PUSH[1], store(R, [6; 4]), load_line(10), load_line(11), load_line(R)];
+    let mut rig = Bench::new(&[], None, fifo);
     rig.copy_in(R, [9, 8, 7, 6]);
     rig.run(&ops).expect("it runs");
-    let mut rig = Rig::new(&[], None, |settings, written| Box::new(Forgetful(fifo(settings, written))));
+    let mut rig = Bench::new(&[], None, |settings, written| Box::new(Forgetful(fifo(settings, written))));
     rig.copy_in(R, [9, 8, 7, 6]);
     let error = rig.run(&ops).expect_err("it is found").to_string();
     assert!(error.contains("finds old data in the sector"), "{error}");
     // A host copy drops what the FIFO has, too.
-    let mut rig = Rig::new(&[], None, |settings, written| Box::new(Forgetful(fifo(settings, written))));
+    let mut rig = Bench::new(&[], None, |settings, written| Box::new(Forgetful(fifo(settings, written))));
     rig.copy_in(R, [9, 8, 7, 6]);
-    rig.run(&[Do::Load(R), PUSH[0], PUSH[1]]).expect("nothing is written");
+    rig.run(&[load_line(R), PUSH[0], PUSH[1]]).expect("nothing is written");
     rig.copy_in(R, [1, 2, 3, 4]);
-    rig.run(&[Do::Load(R)]).expect_err("it is found");
+    rig.run(&[load_line(R)]).expect_err("it is found");
 }
 
 #[test]
 fn a_fifo_saves_reads() {
-    let ops = [Do::Load(R), PUSH[0], PUSH[1], Do::Load(R)];
-    let mut rig = Rig::new(&[], None, fifo);
+    let ops = [load_line(R), PUSH[0], PUSH[1], load_line(R)];
+    let mut rig = Bench::new(&[], None, fifo);
     rig.run(&ops).expect("it runs");
     assert_eq!((rig.count("cmd.fifo.hits"), rig.count("cmd.fifo.read_only_hits")), (4, 4));
     assert_eq!((rig.count("cmd.requests.read_only.before"), rig.count("cmd.requests.read_only.after")), (16, 12));
 }
 
-/// Lines, sectors and letters from a seed: duplicates are likely.
-fn random_ops(seed: u64, n: usize) -> Vec<Do> {
-    let mut state = seed;
-    let mut next = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
-    let letter = |n: u64| 1 + n as u8;
-    (0..n)
-        .map(|_| match next(5) {
-            0 | 1 => Do::Load(next(12)),
-            2 => Do::StoreSector(next(12), next(4), letter(next(3))),
-            _ => Do::Store(next(12), [letter(next(3)); 4]),
-        })
-        .collect()
+/// Twelve lines and three letters: duplicates are likely.
+fn traffic() -> Traffic {
+    let palette = [1, 2, 3].map(|letter| content([letter; 4])).to_vec();
+    Traffic { first: Addr(at(0)), palette, ..Traffic::default() }
 }
 
 /// Everything that L2 asked for was kept or removed, and everything kept is what DRAM moved, whatever goes wrong on the way:
@@ -352,10 +256,10 @@ fn requests_are_conserved_and_data_are_right() {
         &["cmd.partial_sectors=merge", "cmd.simulation_key=md5"],
     ];
     for (seed, set) in cases.into_iter().enumerate() {
-        let mut rig = Rig::new(set, None, fifo);
+        let mut rig = Bench::new(set, None, fifo);
         rig.run_randomly(seed as u64).unwrap_or_else(|e| panic!("{set:?}: {e}"));
-        let reading = rig.machine.reading();
-        let (l2, n) = (reading.l2(), |name: &str| count(&reading, name));
+        let reading = rig.0.reading();
+        let (l2, n) = (reading.l2(), |name: &str| counted(&reading, name));
         let reads =
             |when: &str| n(&format!("cmd.requests.data_read.{when}")) + n(&format!("cmd.requests.read_only.{when}"));
         assert_eq!(reads("before"), l2.fetches + n("cmd.fifo.hits"), "{set:?}");
@@ -371,7 +275,7 @@ fn requests_are_conserved_and_data_are_right() {
 
 /// Everything that was counted as kept is what DRAM moved.
 fn check_traffic(reading: &Reading, set: &[&str]) {
-    let n = |name: &str| 32 * count(reading, name);
+    let n = |name: &str| 32 * counted(reading, name);
     let moved = |name: &str| reading.sides.traffic.iter().find(|(t, _)| *t == name).expect("a reason").1;
     let reads = n("cmd.requests.data_read.after") + n("cmd.requests.read_only.after");
     assert_eq!(reads, moved("data").dram_read, "{set:?}");
@@ -392,10 +296,10 @@ fn sectors_by_themselves_are_conserved_and_right_too() {
         &["dedup.hash=ideal", "dedup.store=exact"],
     ];
     for (seed, set) in cases.into_iter().enumerate() {
-        let mut rig = Rig::of_sectors(set);
+        let mut rig = Bench::of_sectors(set);
         rig.run_randomly(seed as u64).unwrap_or_else(|e| panic!("{set:?}: {e}"));
-        let reading = rig.machine.reading();
-        let (l2, n) = (reading.l2(), |name: &str| count(&reading, name));
+        let reading = rig.0.reading();
+        let (l2, n) = (reading.l2(), |name: &str| counted(&reading, name));
         let reads =
             |when: &str| n(&format!("cmd.requests.data_read.{when}")) + n(&format!("cmd.requests.read_only.{when}"));
         assert_eq!(reads("before"), l2.fetches, "{set:?}");
@@ -410,21 +314,20 @@ fn sectors_by_themselves_are_conserved_and_right_too() {
 /// Equal sectors at other places of their lines: as blocks they are no duplicates.
 #[test]
 fn a_sector_is_found_at_any_place_of_a_line() {
-    let ops =
-        [&[Do::Store(R, [2, 3, 4, 5]), Do::Store(M, [5, 4, 3, 2])], &PUSH[..], &[Do::Load(R), Do::Load(M)]].concat();
-    let stored = |mut rig: Rig| {
+    let ops = [&[store(R, [2, 3, 4, 5]), store(M, [5, 4, 3, 2])], &PUSH[..], &[load_line(R), load_line(M)]].concat();
+    let stored = |mut rig: Bench| {
         rig.run(&ops).expect("it runs");
         (rig.count("cmd.write_sectors.before"), rig.count("cmd.write_sectors.after"))
     };
-    assert_eq!((stored(Rig::plain(&[])), stored(Rig::of_sectors(&[]))), ((8, 8), (8, 4)));
+    assert_eq!((stored(Bench::plain(&[])), stored(Bench::of_sectors(&[]))), ((8, 8), (8, 4)));
 }
 
 /// The map has the word of an intra-duplicate line, but answers from it are cache-assisted reads.
 #[test]
 fn without_cache_assisted_reads_a_line_of_one_word_costs_a_read() {
-    let ops = [&[Do::Store(R, [1; 4])], &PUSH[..], &[Do::Load(R)]].concat();
+    let ops = [&[store(R, [1; 4])], &PUSH[..], &[load_line(R)]].concat();
     let check = |set: &[&str], reads: u64| {
-        let mut rig = Rig::of_writes(set);
+        let mut rig = Bench::of_writes(set);
         rig.run(&ops).expect("it runs");
         assert_eq!((rig.count("cmd.writes.intra"), rig.count("cmd.requests.data_read.after")), (1, reads), "{set:?}");
     };
@@ -438,9 +341,31 @@ fn without_cache_assisted_reads_a_line_of_one_word_costs_a_read() {
 #[test]
 fn md5_and_its_stand_in_take_the_same_time() {
     let readings = ["md5", "xxh3"].map(|key| {
-        let mut rig = Rig::new(&[&format!("cmd.simulation_key={key}")], None, fifo);
-        rig.run(&random_ops(7, 400)).expect("it runs");
-        (rig.machine.reading(), rig.machine.now())
+        let mut rig = Bench::new(&[&format!("cmd.simulation_key={key}")], None, fifo);
+        rig.0.run(traffic().script(1, &mut SplitMix64::new(7))).expect("it runs");
+        (rig.0.reading(), rig.0.machine().now())
     });
     assert_eq!(readings[0], readings[1]);
+}
+
+/// Without a machine: whatever is moved, mapped and copied, what was written comes back.
+#[test]
+fn what_was_written_comes_back_through_a_chain() {
+    let gpu = load("cmd-gddr6", &[""; 0]).expect("a preset").config;
+    let chain = |set: &[&str], mutation: Option<Mutation>| {
+        let settings = Settings::of(Scheme::Cmd, &Values::read("cmd", CMD, set).expect("good values"));
+        let mut side = DedupSide::new(&settings, &gpu, WrittenSectors::default());
+        if let Some(mutation) = mutation {
+            side.mutate(mutation);
+        }
+        Chain::of(vec![Box::new(side)])
+    };
+    let sets: [&[&str]; 4] = [&[], &["cmd.hash_store=128"], &["cmd.max_count=2"], &["cmd.hash=crc"]];
+    for (seed, set) in sets.into_iter().enumerate() {
+        let compared = traffic().through_chain(&mut chain(set, None), seed as u64);
+        assert!(compared.as_ref().is_ok_and(|n| *n > 1000), "{set:?}: {compared:?}");
+    }
+    for mutation in [Mutation::OverwritesShared, Mutation::TrustsReference] {
+        traffic().through_chain(&mut chain(&[], Some(mutation)), 1).expect_err("it is found");
+    }
 }

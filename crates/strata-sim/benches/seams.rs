@@ -10,10 +10,7 @@
 //! Argument: `none` (default), `tlb` (none, translation on: what `paging` is compared with), `memory-side`, `victim`, `paging`, `place` or `offload`.
 
 use std::time::Instant;
-use strata_core::{
-    Access, Addr, AddressSet, GridSource, LaneMask, LineAddr, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId,
-    WarpOp, WarpSource,
-};
+use strata_core::{Addr, LineAddr, OpClass, OpInfo};
 use strata_sim::cache::SectorMask;
 use strata_sim::config::load;
 use strata_sim::seam::{
@@ -22,90 +19,17 @@ use strata_sim::seam::{
 };
 use strata_sim::time::Picos;
 use strata_sim::{KernelNeeds, Machine};
+use strata_testkit::{Instr, Script};
 
 const CTAS: u64 = 2_000;
 const WARPS: u32 = 8;
 
 /// c = f(a, b): each warp loads a line of two arrays, computes and stores a line of a third.
-struct Stream {
-    infos: Vec<OpInfo>,
-    /// By resident warp: its number in the grid, and the segments it has done.
-    warps: Vec<(u64, u32)>,
-}
-
-fn info(class: OpClass, access: Access, name: &str, dst: Option<u32>, src: &[u32]) -> OpInfo {
-    OpInfo {
-        class,
-        space: if access == Access::None { Space::None } else { Space::Global },
-        access,
-        width: 4,
-        bypass_l1: false,
-        read_only: false,
-        dst: dst.into_iter().collect(),
-        src: src.iter().copied().collect(),
-        line: 1,
-        name: name.into(),
-    }
-}
-
-impl Stream {
-    fn new() -> Self {
-        let mut infos = vec![
-            info(OpClass::Memory, Access::Load, "ld.global.f32", Some(0), &[]),
-            info(OpClass::Memory, Access::Load, "ld.global.f32", Some(1), &[]),
-        ];
-        infos.extend((0..16).map(|_| info(OpClass::F32, Access::None, "fma.rn.f32", Some(0), &[0, 1])));
-        infos.push(info(OpClass::Memory, Access::Store, "st.global.f32", None, &[0]));
-        Self { infos, warps: Vec::new() }
-    }
-}
-
-impl WarpSource for Stream {
-    fn advance(&mut self, w: WarpId, out: &mut OpBatch) -> Stop {
-        let (number, segments) = &mut self.warps[w.0 as usize];
-        *segments += 1;
-        if *segments > 1 {
-            return Stop::Exited;
-        }
-        for (pc, op) in self.infos.iter().enumerate() {
-            let mut addresses = WarpOp::NO_ADDRESSES;
-            if op.access != Access::None {
-                let array = if op.access == Access::Store { 2 } else { pc as u64 };
-                let first = Addr(((1 + array) << 28) + *number * 128);
-                addresses = out.addresses.len() as u32;
-                let pattern = Pattern::Sequence { first, step: 4 };
-                out.addresses.push(AddressSet { mask: LaneMask::MAX, space: Space::Global, pattern });
-            }
-            out.ops.push(WarpOp { pc: pc as u32, mask: LaneMask::MAX, addresses });
-        }
-        Stop::Ready
-    }
-}
-
-impl GridSource for Stream {
-    fn instructions(&self) -> &[OpInfo] {
-        &self.infos
-    }
-
-    fn ctas(&self) -> u64 {
-        CTAS
-    }
-
-    fn warps_per_cta(&self) -> u32 {
-        WARPS
-    }
-
-    fn start_cta(&mut self, slot: u32, number: u64) {
-        let needed = ((slot + 1) * WARPS) as usize;
-        if self.warps.len() < needed {
-            self.warps.resize(needed, (0, 0));
-        }
-        for w in 0..WARPS {
-            self.warps[(slot * WARPS + w) as usize] = (number * u64::from(WARPS) + u64::from(w), 0);
-        }
-    }
-
-    fn take_opened(&mut self, _: &mut Vec<WarpId>) {}
+fn stream() -> Script {
+    let mut warp = vec![Instr::load_line(1 << 28).to(0), Instr::load_line(2 << 28).to(1)];
+    warp.extend([Instr::compute(OpClass::F32, "fma.rn.f32").to(0).needs(&[0, 1]); 16]);
+    warp.push(Instr::store_line(3 << 28));
+    Script::new(&[warp]).warps(WARPS, 128).grid(CTAS, u64::from(WARPS) * 128).segments_of(usize::MAX)
 }
 
 /// Does nothing, on every seam.
@@ -186,7 +110,7 @@ fn main() {
     }
     let start = Instant::now();
     let needs = KernelNeeds { threads: 32 * WARPS, registers: 16, shared: 0 };
-    let time = machine.run_kernel(&mut Stream::new(), &needs).expect("it runs");
+    let time = machine.run_kernel(&mut stream(), &needs).expect("it runs");
     let requests = 3 * CTAS * u64::from(WARPS);
     let each = start.elapsed().as_nanos() as f64 / requests as f64;
     println!("{seam}: {} cycles, {requests} line requests, {each:.0} ns each", time.cycles);

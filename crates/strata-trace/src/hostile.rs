@@ -9,22 +9,23 @@ use crate::format::{decode_index, decode_launch, decode_origin};
 use crate::table::{self, Table};
 use crate::wire::Malformed;
 use crate::{LaunchInfo, Origin, TraceFile, TraceWriter, record_launch};
-use common::{LOCAL, Script, ScriptSource, drive};
+use common::{LOCAL, Launch};
 use proptest::prelude::*;
 use std::io::Cursor;
 use std::sync::Arc;
 use strata_core::random::SplitMix64;
 use strata_core::{Bytes, Counts, Dim3, OpBatch, Stop};
+use strata_testkit::drive;
 
 /// The contents of the first block of a random launch, its table and the warps of a CTA.
 fn block(seed: u64) -> (Vec<u8>, Arc<Table>, u32) {
-    let script = Script::random(seed);
-    assert_eq!(drive(&mut ScriptSource::new(&script), 2, seed).as_ref(), Some(&script.ctas), "the script plays");
+    let launch = Launch::random(seed);
+    assert_eq!(drive(&mut launch.source(), 2, LOCAL, seed).as_ref(), Some(&launch.ctas), "the script plays");
     let origin = Origin { program: "script".into(), size: None, seed };
     let mut writer = TraceWriter::new(Vec::new(), &origin).expect("memory can be written");
-    let (grid, block) = (Dim3::from(script.ctas.len() as u32), script.block);
+    let (grid, block) = (Dim3::from(launch.ctas.len() as u32), launch.block);
     let info = LaunchInfo { kernel: "k".into(), grid, block, registers: 1, shared: Bytes(0), local: Bytes(LOCAL) };
-    record_launch(&mut ScriptSource::new(&script), info, 8, &mut writer, &mut |_| {}).expect("recorded");
+    record_launch(&mut launch.source(), info, 8, &mut writer, &mut |_| {}).expect("recorded");
     writer.end_launch(Counts::default()).expect("whole");
     let bytes = writer.finish().expect("written");
     let launch = TraceFile::open(Cursor::new(&bytes)).and_then(|mut file| file.launch(0)).expect("whole");
@@ -80,7 +81,7 @@ proptest! {
 
     #[test]
     fn changed_tables_are_read_or_refused(seed: u64, at: usize, value: u8) {
-        let mut bytes = table::encode(&Script::random(seed).infos).expect("it fits");
+        let mut bytes = table::encode(&Launch::random(seed).infos).expect("it fits");
         let at = at % bytes.len();
         bytes[at] = value;
         let _ = table::decode(&bytes);

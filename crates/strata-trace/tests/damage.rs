@@ -2,29 +2,30 @@
 
 mod common;
 
-use common::{LOCAL, Script, ScriptSource, Segment, drive};
+use common::{LOCAL, Launch};
 use std::io::Cursor;
 use strata_core::{Bytes, Counts, Dim3};
+use strata_testkit::{Streams, drive};
 use strata_trace::{LaunchInfo, Origin, Replay, TraceError, TraceFile, TraceWriter, record_launch};
 
-fn sample() -> (Script, Vec<u8>) {
-    let script = Script::random(11);
+fn sample() -> (Launch, Vec<u8>) {
+    let launch = Launch::random(11);
     let origin = Origin { program: "script".into(), size: None, seed: 1 };
     let mut writer = TraceWriter::new(Vec::new(), &origin).expect("memory can be written");
-    let (grid, block) = (Dim3::from(script.ctas.len() as u32), script.block);
+    let (grid, block) = (Dim3::from(launch.ctas.len() as u32), launch.block);
     let (registers, shared, local) = (32, Bytes(0), Bytes(LOCAL));
     let info = LaunchInfo { kernel: "kernel".into(), grid, block, registers, shared, local };
-    record_launch(&mut ScriptSource::new(&script), info, 8, &mut writer, &mut |_| {}).expect("recorded");
+    record_launch(&mut launch.source(), info, 8, &mut writer, &mut |_| {}).expect("recorded");
     writer.end_launch(Counts::default()).expect("whole");
     let bytes = writer.finish().expect("written");
-    (script, bytes)
+    (launch, bytes)
 }
 
 /// Opens and replays everything.
-fn read(bytes: &[u8]) -> Result<Vec<Vec<Vec<Segment>>>, TraceError> {
+fn read(bytes: &[u8]) -> Result<Streams, TraceError> {
     let mut file = TraceFile::open(Cursor::new(bytes))?;
     let mut replay = Replay::new(&mut file, 0)?;
-    match drive(&mut replay, 2, 5) {
+    match drive(&mut replay, 2, LOCAL, 5) {
         Some(told) => Ok(told),
         None => Err(replay.take_error().expect("a reason")),
     }
@@ -32,8 +33,8 @@ fn read(bytes: &[u8]) -> Result<Vec<Vec<Vec<Segment>>>, TraceError> {
 
 #[test]
 fn every_changed_byte_is_found() {
-    let (script, bytes) = sample();
-    assert_eq!(read(&bytes).expect("whole"), script.ctas);
+    let (launch, bytes) = sample();
+    assert_eq!(read(&bytes).expect("whole"), launch.ctas);
     for at in 0..bytes.len() {
         for flip in [1, 0x80, 0xff] {
             let mut changed = bytes.clone();

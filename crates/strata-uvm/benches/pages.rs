@@ -10,12 +10,10 @@
 
 use std::time::Instant;
 use strata_core::settings::Settings;
-use strata_core::{
-    Access, Addr, AddressSet, Bytes, GridSource, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId,
-    WarpOp, WarpSource,
-};
+use strata_core::{Addr, Bytes};
 use strata_sim::config::load;
 use strata_sim::{KernelNeeds, Machine};
+use strata_testkit::{Instr, Script};
 use strata_uvm::{Config, Handle, SETTINGS, Uvm};
 
 const BASE: u64 = 1 << 40;
@@ -27,72 +25,12 @@ const MB: u64 = 1 << 20;
 /// The smaller and the larger working set.
 const SIZES: [u64; 2] = [64 * MB, 1024 * MB];
 
-/// A kernel that touches every page once.
-struct Sweep {
-    infos: Vec<OpInfo>,
-    warps: u64,
-    /// By resident warp: its number in the grid, and the pages it has done.
-    done: Vec<(u64, u64)>,
-}
-
-impl Sweep {
-    fn new(size: u64) -> Self {
-        let info = |access, name: &str| OpInfo {
-            class: OpClass::Memory,
-            space: Space::Global,
-            access,
-            width: 4,
-            bypass_l1: true,
-            read_only: false,
-            dst: (access == Access::Load).then_some(0).into_iter().collect(),
-            src: std::iter::once(0).collect(),
-            line: 1,
-            name: name.into(),
-        };
-        let infos = vec![info(Access::Load, "ld.global.f32"), info(Access::Store, "st.global.f32")];
-        Self { infos, warps: size / PAGE / PAGES_PER_WARP, done: Vec::new() }
-    }
-}
-
-impl WarpSource for Sweep {
-    fn advance(&mut self, w: WarpId, out: &mut OpBatch) -> Stop {
-        let (number, pages) = &mut self.done[w.0 as usize];
-        if *pages == PAGES_PER_WARP {
-            return Stop::Exited;
-        }
-        let first = Addr(BASE + (*number * PAGES_PER_WARP + *pages) * PAGE);
-        *pages += 1;
-        for pc in 0..2 {
-            let pattern = Pattern::Sequence { first, step: 4 };
-            out.addresses.push(AddressSet { mask: LaneMask::MAX, space: Space::Global, pattern });
-            out.ops.push(WarpOp { pc, mask: LaneMask::MAX, addresses: pc });
-        }
-        Stop::Ready
-    }
-}
-
-impl GridSource for Sweep {
-    fn instructions(&self) -> &[OpInfo] {
-        &self.infos
-    }
-
-    fn ctas(&self) -> u64 {
-        self.warps
-    }
-
-    fn warps_per_cta(&self) -> u32 {
-        1
-    }
-
-    fn start_cta(&mut self, slot: u32, number: u64) {
-        let needed = slot as usize + 1;
-        if self.done.len() < needed {
-            self.done.resize(needed, (0, 0));
-        }
-        self.done[slot as usize] = (number, 0);
-    }
-
-    fn take_opened(&mut self, _: &mut Vec<WarpId>) {}
+/// A kernel that touches every page of so many bytes once.
+fn sweep(size: u64) -> Script {
+    let pages = (0..PAGES_PER_WARP).map(|page| BASE + page * PAGE);
+    let touch = |first| [Instr::load_line(first).past_l1(), Instr::store_line(first).past_l1()];
+    let warp: Vec<Instr> = pages.flat_map(touch).collect();
+    Script::new(&[warp]).grid(size / PAGE / PAGES_PER_WARP, PAGES_PER_WARP * PAGE).segments_of(2)
 }
 
 /// Page events and seconds of a working set with a policy.
@@ -110,7 +48,7 @@ fn measure(policy: &str, size: u64) -> (u64, f64) {
     let start = Instant::now();
     let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
     for _ in 0..PASSES {
-        machine.run_kernel(&mut Sweep::new(size), &needs).expect("it runs");
+        machine.run_kernel(&mut sweep(size), &needs).expect("it runs");
     }
     let counts = uvm.look(|uvm| *uvm.counted());
     (counts.migrated + counts.evicted_clean + counts.evicted_dirty, start.elapsed().as_secs_f64())

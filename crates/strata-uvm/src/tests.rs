@@ -1,10 +1,8 @@
 //! Unified memory in a machine: nothing is lost, faults come when they should, times are those of the link.
 
 mod predictions;
-mod script;
 
 use crate::{Config, Counts, Handle, Machine as Gpu, Predictor, SETTINGS, Uvm};
-use script::{Do, Script};
 use strata_core::random::SplitMix64;
 use strata_core::settings::Settings;
 use strata_core::{Addr, Advice, Bytes};
@@ -12,6 +10,7 @@ use strata_sim::config::load;
 use strata_sim::seam::{AccessInfo, Action, Actions, HostCall, PageId, Paging, Token, Walk};
 use strata_sim::time::Picos;
 use strata_sim::{KernelNeeds, Machine, MachineError};
+use strata_testkit::{Instr, Script};
 
 const BASE: u64 = 1 << 40;
 const KB: u64 = 1 << 10;
@@ -97,9 +96,9 @@ impl Bench {
         self.machine.copy_in(Addr(BASE + offset), Bytes(size), |_, _| ());
     }
 
-    fn run(&mut self, warps: &[&[Do]]) -> Result<u64, MachineError> {
+    fn run(&mut self, warps: &[&[Instr]]) -> Result<u64, MachineError> {
         let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
-        Ok(self.machine.run_kernel(&mut Script::new(warps), &needs)?.cycles)
+        Ok(self.machine.run_kernel(&mut Script::new(warps).one_warp_per_cta(), &needs)?.cycles)
     }
 
     fn counts(&self) -> Counts {
@@ -108,15 +107,15 @@ impl Bench {
 }
 
 /// Random loads and stores of four warps to `size` bytes.
-fn random_warps(random: &mut SplitMix64, size: u64, length: usize) -> Vec<Vec<Do>> {
+fn random_warps(random: &mut SplitMix64, size: u64, length: usize) -> Vec<Vec<Instr>> {
     let mut warp = |lane: u64| {
         let mut one = || {
             let line = random.below(size / 128) / 4 * 4 + lane;
             let address = BASE + line * 128;
             match random.below(5) {
-                0 | 1 => Do::Store(address),
-                2 => Do::StoreLine(address),
-                _ => Do::Load(address),
+                0 | 1 => Instr::store(address),
+                2 => Instr::store_line(address),
+                _ => Instr::load(address),
             }
         };
         (0..length).map(|_| one()).collect::<Vec<_>>()
@@ -199,9 +198,9 @@ fn every_load_gets_the_right_data_whatever_comes() {
 #[test]
 fn a_page_that_leaves_without_being_copied_is_found() {
     // The first page is written, and leaves first when others come.
-    let mut warp = vec![Do::Store(BASE)];
-    warp.extend((1..600).map(|page| Do::Load(BASE + page * 4 * KB)));
-    warp.push(Do::Load(BASE));
+    let mut warp = vec![Instr::store(BASE)];
+    warp.extend((1..600).map(|page| Instr::load(BASE + page * 4 * KB)));
+    warp.push(Instr::load(BASE));
     for model in ["uvm.model=uvmsmart", "uvm.model=driver"] {
         let run = |forget| {
             let set = ["uvm.device_memory=2MB", "uvm.prefetcher=none", "uvm.eviction=lru-page", model];
@@ -216,8 +215,8 @@ fn a_page_that_leaves_without_being_copied_is_found() {
 }
 
 /// One warp that touches the first word of a block, and again when it has come.
-fn touches(block: u64) -> [Do; 2] {
-    [Do::Load(BASE + block * 64 * KB); 2]
+fn touches(block: u64) -> [Instr; 2] {
+    [Instr::load(BASE + block * 64 * KB); 2]
 }
 
 #[test]
@@ -244,7 +243,7 @@ fn faults_hits_and_pending_are_told_apart() {
     let mut bench = Bench::new(&["uvm.prefetcher=sequential"], 0);
     bench.allocate(0, 2 * MB);
     // Another SM wants the page at the same time; later both find the block.
-    let warp = [Do::Load(BASE), Do::Load(BASE + 8 * KB)];
+    let warp = [Instr::load(BASE), Instr::load(BASE + 8 * KB)];
     bench.run(&[&warp, &warp]).expect("it runs");
     let c = bench.counts();
     assert_eq!((c.faults, c.migrated, c.prefetched), (1, 16, 15));
@@ -259,14 +258,16 @@ const PLACES: usize = 4 * 32;
 fn in_uvmsmart_no_cta_leaves_while_pages_move() {
     let mut bench = Bench::new(&["uvm.prefetcher=sequential"], 0);
     bench.allocate(0, 2 * MB);
-    bench.run(&[&[Do::Load(BASE)]]).expect("it runs");
+    bench.run(&[&[Instr::load(BASE)]]).expect("it runs");
     assert_eq!(bench.counts().misses, 1);
-    // One CTA faults, the others have what they need; the one that finds no place first comes when the block has come.
-    let (faults, hits, late) = ([Do::Load(BASE + 64 * KB)], [Do::Load(BASE)], [Do::Load(BASE + 68 * KB)]);
+    // One CTA faults and needs what it loads; the others have what they need, and last until the block is on its way. The one that
+    // finds no place first comes when the block has come.
+    let (faults, late) = ([Instr::load(BASE + 64 * KB); 2], [Instr::load(BASE + 68 * KB)]);
+    let hits = [Instr::load_past_l1(BASE); 16];
     let mut ctas = vec![&hits[..]; PLACES + 1];
     (ctas[0], ctas[PLACES]) = (&faults, &late);
     bench.run(&ctas).expect("it runs");
-    assert_eq!(bench.counts().misses, 2);
+    assert_eq!((bench.counts().misses, bench.counts().hits), (2, 1));
 }
 
 #[test]
@@ -274,7 +275,7 @@ fn a_cta_stays_until_its_stores_have_their_pages() {
     let mut bench = Bench::new(&["uvm.prefetcher=none"], 0);
     bench.allocate(0, 2 * MB);
     // One more comes when the page has, and so finds it.
-    let warp = [Do::Store(BASE)];
+    let warp = [Instr::store(BASE)];
     bench.run(&[&warp[..]; PLACES + 1]).expect("it runs");
     let c = bench.counts();
     assert_eq!((c.faults, c.misses), (1, PLACES as u64));
@@ -284,7 +285,7 @@ fn a_cta_stays_until_its_stores_have_their_pages() {
 fn a_synchronisation_takes_dirty_pages_away_and_leaves_clean_ones() {
     let mut bench = Bench::new(&["uvm.prefetcher=none"], 0);
     bench.allocate(0, 2 * MB);
-    let warp = [Do::Load(BASE), Do::Store(BASE + 8 * KB)];
+    let warp = [Instr::load(BASE), Instr::store(BASE + 8 * KB)];
     bench.run(&[&warp]).expect("it runs");
     let before = bench.machine.copies().cycles;
     bench.machine.synchronize(|_, _| ());
@@ -299,7 +300,7 @@ fn the_driver_serves_faults_in_batches_and_takes_pages_back_for_the_host() {
     let mut bench = Bench::new(&["uvm.model=driver"], 0);
     bench.allocate(0, 8 * MB);
     let warps = [0, 32, 64, 96].map(touches);
-    bench.run(&warps.iter().map(<[Do; 2]>::as_slice).collect::<Vec<_>>()).expect("it runs");
+    bench.run(&warps.iter().map(<[Instr; 2]>::as_slice).collect::<Vec<_>>()).expect("it runs");
     let c = bench.counts();
     assert_eq!((c.faults, c.migrated), (4, 64));
     assert!(c.batches <= 2, "{}", c.batches);
@@ -318,7 +319,9 @@ fn prefetches_and_advice_of_the_program_are_followed() {
     bench.machine.host_call(&HostCall::Prefetches { start, size, to_device: true });
     let (start, size) = (Addr(BASE + 4 * MB), Bytes(2 * MB));
     bench.machine.host_call(&HostCall::Advises { start, size, advice: Advice::PinToHost });
-    bench.run(&[&[Do::Load(BASE + 3 * MB), Do::Store(BASE + 5 * MB), Do::Load(BASE + 5 * MB)]]).expect("it runs");
+    bench
+        .run(&[&[Instr::load(BASE + 3 * MB), Instr::store(BASE + 5 * MB), Instr::load(BASE + 5 * MB)]])
+        .expect("it runs");
     let c = bench.counts();
     assert_eq!((c.faults, c.migrated, c.remote), (0, 1024, 2));
     assert_eq!(c.in_busy, 2 * 242_080, "two transfers of 2 MB");
@@ -329,9 +332,9 @@ fn reads_are_remote_until_a_block_is_hot() {
     let mut bench = Bench::new(&["uvm.delayed_migration=always", "uvm.migrate_threshold=3"], 0);
     bench.allocate(0, 2 * MB);
     // Each page is touched once, so each touch walks: two are served at the host, the third brings the block.
-    let warp: Vec<Do> = (0..4).map(|page| Do::LoadPastL1(BASE + page * 4 * KB)).collect();
+    let warp: Vec<Instr> = (0..4).map(|page| Instr::load_past_l1(BASE + page * 4 * KB)).collect();
     let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
-    let run = bench.machine.run_kernel(&mut Script::new(&[&warp]), &needs);
+    let run = bench.machine.run_kernel(&mut Script::new(&[warp]), &needs);
     // What UVMSmart takes for a local page afterwards holds nothing, which the checker rightly finds.
     assert!(matches!(run, Err(MachineError::Data(_))), "{run:?}");
     assert!(bench.counts().remote >= 1 && bench.counts().faults == 0);

@@ -84,15 +84,16 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Do, Script, gpu};
+    use super::super::testing::gpu;
     use super::super::{KernelNeeds, Machine, MachineError};
+    use strata_testkit::{Instr, Script};
 
     #[test]
     fn a_barrier_that_nobody_else_reaches_is_named() {
         let mut machine = Machine::new(gpu("titan-v")).unwrap();
-        let (waits, leaves): (&[Do], &[Do]) = (&[Do::Load(0x1000), Do::Barrier], &[Do::Load(0x2000)]);
+        let (waits, leaves) = (vec![Instr::load(0x1000), Instr::barrier_of(3)], vec![Instr::load(0x2000)]);
         let needs = KernelNeeds { threads: 96, registers: 8, shared: 0 };
-        let error = machine.run_kernel(&mut Script::new(3, &[leaves, waits, waits]), &needs).unwrap_err();
+        let error = machine.run_kernel(&mut Script::new(&[leaves, waits.clone(), waits]), &needs).unwrap_err();
         assert!(matches!(error, MachineError::Hang(_)));
         assert_eq!(
             error.to_string(),

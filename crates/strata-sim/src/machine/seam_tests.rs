@@ -1,19 +1,20 @@
 //! Mechanisms on every seam: one that does nothing changes nothing, and one that does something is obeyed to the cycle.
 
-use super::testing::{Do, Script, run};
+use super::testing::run;
 use super::{KernelNeeds, Machine};
 use crate::cache::SectorMask;
 use crate::config::{LinkConfig, load};
 use crate::seam::{
-    AccessInfo, Action, Actions, Arrival, Below, Candidate, Dir, FaultId, Line, LineKind, LineRequest, LinkId,
-    LocalAddr, LocalLine, MemorySide, Move, Offload, PageId, PageRange, Paging, Parts, Place, Placed, Plan, StackId,
-    StackUse, StepSet, TableId, TableSpec, Terms, Token, TrafficId, UnitId, Victim, Walk,
+    AccessInfo, Action, Actions, Arrival, Below, Candidate, Dir, FaultId, LineKind, LineRequest, LinkId, LocalAddr,
+    LocalLine, MemorySide, Move, Offload, PageId, PageRange, Paging, Parts, Place, Placed, Plan, StackId, StackUse,
+    StepSet, TableId, TableSpec, Terms, Token, TrafficId, UnitId, Victim, Walk,
 };
 use crate::stats::Reading;
 use crate::time::Picos;
 use std::cell::RefCell;
 use std::rc::Rc;
-use strata_core::{Addr, Bytes, GridSource, LineAddr, OpBatch, OpInfo, Stop, WarpId, WarpSource};
+use strata_core::{Addr, Bytes, LineAddr, OpInfo};
+use strata_testkit::{Instr, Memory, Script};
 
 const A: u64 = 0x10_0000;
 
@@ -30,14 +31,13 @@ fn small_l2(more: &[&str]) -> Machine {
 /// Kernels that read and write twice what L2 holds; what was counted, and the cycles of each.
 fn traffic(machine: &mut Machine) -> (Reading, Vec<u64>) {
     let lines = |warp: u64| (0..48).map(move |k| A + 128 * (48 * warp + k));
-    let reads: Vec<Vec<Do>> = (0..4).map(|w| lines(w).map(Do::LoadLine).collect()).collect();
-    let writes: Vec<Vec<Do>> =
-        (0..4).map(|w| lines(w).flat_map(|a| [Do::StoreLine(a), Do::Load(a ^ 0x1000)]).collect()).collect();
+    let reads: Vec<Vec<Instr>> = (0..4).map(|w| lines(w).map(Instr::load_line).collect()).collect();
+    let writes: Vec<Vec<Instr>> =
+        (0..4).map(|w| lines(w).flat_map(|a| [Instr::store_line(a), Instr::load(a ^ 0x1000)]).collect()).collect();
     let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
     let mut cycles = Vec::new();
     for warps in [&reads, &writes, &reads] {
-        let warps: Vec<&[Do]> = warps.iter().map(Vec::as_slice).collect();
-        cycles.push(machine.run_kernel(&mut Script::new(1, &warps), &needs).expect("it runs").cycles);
+        cycles.push(machine.run_kernel(&mut Script::new(warps).one_warp_per_cta(), &needs).expect("it runs").cycles);
     }
     (machine.reading(), cycles)
 }
@@ -190,14 +190,14 @@ impl MemorySide for Before {
 }
 
 /// A load, and a store elsewhere that needs its value.
-fn load_and_use(address: u64) -> [Do; 2] {
-    [Do::LoadPastL1(address), Do::Store(A ^ 0x10_0000)]
+fn load_and_use(address: u64) -> [Instr; 2] {
+    [Instr::load_past_l1(address), Instr::store(A ^ 0x10_0000)]
 }
 
 /// Cycles of a kernel of one warp.
-fn cycles(machine: &mut Machine, script: &[Do]) -> u64 {
+fn cycles(machine: &mut Machine, script: &[Instr]) -> u64 {
     let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
-    machine.run_kernel(&mut Script::new(1, &[script]), &needs).expect("it runs").cycles
+    machine.run_kernel(&mut Script::new(&[script]), &needs).expect("it runs").cycles
 }
 
 /// How much longer a load of one sector takes, and a second one of its line, if `what` comes before each fill.
@@ -253,8 +253,8 @@ fn a_line_that_comes_whole_is_fetched_once() {
     let mut machine = small_l2(&[]);
     machine.set_memory_side(|_| vec![before(unit, &seen)]);
     let needs = KernelNeeds { threads: 64, registers: 8, shared: 0 };
-    let warps: [&[Do]; 2] = [&[Do::LoadPastL1(A)], &[Do::LoadPastL1(A + 64)]];
-    machine.run_kernel(&mut Script::new(1, &warps), &needs).expect("it runs");
+    let warps: [&[Instr]; 2] = [&[Instr::load_past_l1(A)], &[Instr::load_past_l1(A + 64)]];
+    machine.run_kernel(&mut Script::new(&warps).one_warp_per_cta(), &needs).expect("it runs");
     assert_eq!(seen.borrow().len(), 1);
     let l2 = machine.reading().l2();
     assert_eq!((l2.fetches, l2.fills, l2.read_awaited), (4, 4, 1));
@@ -286,8 +286,8 @@ fn a_mechanism_learns_what_l2_had_of_a_line_that_left() {
     let in_slice = |&a: &u64| machine.interleave.home(Addr(a).line()).slice == home;
     let lines: Vec<u64> = (1..).map(|k| A + 128 * k).filter(in_slice).take(4).collect();
     let (whole, part) = (lines[0], lines[1]);
-    let mut script = vec![Do::StoreLine(whole), Do::LoadPastL1(part + 64), Do::Store(part)];
-    script.extend([Do::LoadPastL1(lines[2]), Do::LoadPastL1(lines[3])]);
+    let mut script = vec![Instr::store_line(whole), Instr::load_past_l1(part + 64), Instr::store(part)];
+    script.extend([Instr::load_past_l1(lines[2]), Instr::load_past_l1(lines[3])]);
     cycles(&mut machine, &script);
     // All four sectors of the one; of the other the one that was loaded, for a part of a sector is no sector.
     assert_eq!(*seen.borrow(), [0b1111, 0b0100]);
@@ -297,41 +297,6 @@ fn partition(machine: &Machine, address: u64) -> u16 {
     machine.interleave.home(Addr(address).line()).partition
 }
 
-/// A script whose memory holds the low byte of the line's number everywhere, and one more each time it is asked.
-struct Valued(Script, u8);
-
-impl WarpSource for Valued {
-    fn advance(&mut self, w: WarpId, out: &mut OpBatch) -> Stop {
-        self.0.advance(w, out)
-    }
-}
-
-impl GridSource for Valued {
-    fn instructions(&self) -> &[OpInfo] {
-        self.0.instructions()
-    }
-
-    fn ctas(&self) -> u64 {
-        self.0.ctas()
-    }
-
-    fn warps_per_cta(&self) -> u32 {
-        self.0.warps_per_cta()
-    }
-
-    fn start_cta(&mut self, slot: u32, number: u64) {
-        self.0.start_cta(slot, number);
-    }
-
-    fn take_opened(&mut self, out: &mut Vec<WarpId>) {
-        self.0.take_opened(out);
-    }
-
-    fn read_line(&self, _: LineAddr, out: &mut Line) {
-        *out = [self.1; 128];
-    }
-}
-
 /// Memory holds what was copied in or written back, not what the program has stored meanwhile.
 #[test]
 fn a_mechanism_sees_what_memory_holds() {
@@ -339,14 +304,18 @@ fn a_mechanism_sees_what_memory_holds() {
     let seen = Seen::default();
     let mut machine = small_l2(&["l2.copies_fill=false"]);
     machine.set_memory_side(|_| vec![before(unit, &seen)]);
-    machine.copy_in(Addr(A), Bytes(128), |_, data| *data = [7; 128]);
+    let mut memory = Memory::default();
+    memory.write(Addr(A), &[7; 128]);
+    machine.copy_in(Addr(A), Bytes(128), |line, data| *data = memory.line(line));
     let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
     // Lines of the same slice, so that the first one has to leave.
     let home = machine.interleave.home(Addr(A).line());
     let others = (1..).map(|k| A + 128 * k).filter(|&a| machine.interleave.home(Addr(a).line()).slice == home.slice);
-    let script: Vec<Do> =
-        [Do::LoadPastL1(A), Do::Store(A)].into_iter().chain(others.take(2).map(Do::LoadPastL1)).collect();
-    machine.run_kernel(&mut Valued(Script::new(1, &[&script]), 9), &needs).expect("it runs");
+    let script: Vec<Instr> = [Instr::load_past_l1(A), Instr::store(A).word(9)]
+        .into_iter()
+        .chain(others.take(2).map(Instr::load_past_l1))
+        .collect();
+    machine.run_kernel(&mut Script::new(&[script]).on_memory(memory), &needs).expect("it runs");
     let of_line: Vec<_> = seen.borrow().iter().filter(|s| s.1 == home.local).map(|s| (s.0, s.2.0, s.3)).collect();
     assert_eq!(of_line, [(LineKind::Fill, 0b0001, 7), (LineKind::WriteBack, 0b0001, 9)]);
 }
@@ -417,11 +386,11 @@ fn a_victim_buffer_saves_reads_and_drops_what_is_written() {
         .take(4)
         .collect();
     let [a, b, c, d] = same[..] else { panic!("four lines") };
-    let load = Do::LoadPastL1;
+    let load = Instr::load_past_l1;
     run(&mut machine, &[&[load(a), load(b), load(c), load(a)]]).expect("it runs");
     assert_eq!(machine.reading().machine.dram_reads, 3, "the second read of the first line is served by the buffer");
     // Written while it is in the buffer: what the buffer has is stale.
-    run(&mut machine, &[&[load(c), load(d), Do::Store(a), load(a)]]).expect("it runs");
+    run(&mut machine, &[&[load(c), load(d), Instr::store(a), load(a)]]).expect("it runs");
     assert_eq!(machine.reading().machine.dram_reads, 5, "d and the rest of a's sector");
 }
 
@@ -462,7 +431,7 @@ fn an_access_waits_for_its_page_and_others_of_the_page_with_it() {
     let set = ["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0", "dram.timing.refi=0"];
     let (mut plain, mut paged) = (small_l2(&set), small_l2(&set));
     paged.set_paging(Box::new(FirstTouch { here: Vec::new(), heard: Rc::clone(&heard) }), EVERYTHING);
-    let script = [Do::LoadPastL1(0x10000), Do::Store(0x10080)];
+    let script = [Instr::load_past_l1(0x10000), Instr::store(0x10080)];
     let late = cycles(&mut paged, &script) - cycles(&mut plain, &script);
     // A microsecond at 1.2 GHz; the walk that finds the page is one more event on the way.
     assert!((1200..1203).contains(&late), "{late}");
@@ -474,7 +443,7 @@ fn a_kernel_waits_for_a_store_whose_page_comes_late() {
     let set = ["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0", "dram.timing.refi=0"];
     let (mut plain, mut paged) = (small_l2(&set), small_l2(&set));
     paged.set_paging(Box::new(FirstTouch { here: Vec::new(), heard: Rc::default() }), EVERYTHING);
-    let late = cycles(&mut paged, &[Do::Store(0x10000)]) - cycles(&mut plain, &[Do::Store(0x10000)]);
+    let late = cycles(&mut paged, &[Instr::store(0x10000)]) - cycles(&mut plain, &[Instr::store(0x10000)]);
     assert!((1200..1203).contains(&late), "{late}");
 }
 
@@ -502,7 +471,7 @@ fn a_warp_that_has_ended_stays_while_a_mechanism_says_so() {
             machine.set_paging(Box::new(KeepsWarps), EVERYTHING);
         }
         // Whether a register comes is not asked for: the warp ends as soon as its load has issued.
-        cycles(&mut machine, &[Do::LoadPastL1(0x10000)])
+        cycles(&mut machine, &[Instr::load_past_l1(0x10000)])
     };
     let (plain, kept) = (ended(false), ended(true));
     assert!(
@@ -534,7 +503,7 @@ fn pages_that_leave_take_their_lines_and_translations_along() {
     .expect("a machine");
     machine.set_paging(Box::new(Evicts), EVERYTHING);
     // The store goes to the page behind that of the loads.
-    run(&mut machine, &[&[Do::Load(0x10000), Do::Load(0x10000), Do::Store(0x11000), Do::Load(0x10000)]])
+    run(&mut machine, &[&[Instr::load(0x10000), Instr::load(0x10000), Instr::store(0x11000), Instr::load(0x10000)]])
         .expect("it runs");
     let counted = machine.reading().machine;
     assert_eq!((counted.dram_reads, counted.l1_hits, counted.tlb_walks), (2, 1, 3));

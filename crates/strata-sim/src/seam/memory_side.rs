@@ -268,6 +268,11 @@ pub struct Parts {
 }
 
 impl Parts {
+    /// For a chain without a machine whose sides know the bytes at each place: for tests of mechanisms.
+    pub fn carrying_bytes() -> Self {
+        Self { carries_bytes: true, ..Self::default() }
+    }
+
     /// A table.
     pub fn table(&mut self, spec: TableSpec) -> TableId {
         self.tables.push(spec);
@@ -388,7 +393,12 @@ pub trait MemorySide {
 /// What is below a memory side: the rest of its chain, and plain DRAM at the end.
 pub struct Below<'a>(pub(crate) &'a mut [Box<dyn MemorySide>]);
 
-impl Below<'_> {
+impl<'a> Below<'a> {
+    /// These sides, the first of which is asked first, and plain DRAM below them.
+    pub fn chain(sides: &'a mut [Box<dyn MemorySide>]) -> Self {
+        Self(sides)
+    }
+
     /// Plain DRAM alone: the line is where its address says.
     pub fn plain() -> Self {
         Self(&mut [])

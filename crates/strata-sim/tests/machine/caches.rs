@@ -1,8 +1,9 @@
 //! What caches merge, keep and write back, and which sectors.
 
-use crate::script::{Bench, Do, Ran, Script, gpu, load_line, load_word, run, store_words, use_of};
+use crate::script::{Bench, Ran, gpu, load_line, load_word, run, script, store_words, use_of};
 use strata_core::{Addr, Bytes};
 use strata_sim::config::GpuConfig;
+use strata_testkit::Instr;
 
 /// An L2 of one set: every line conflicts with every other.
 fn one_set(ways: u32, changes: &[&str]) -> GpuConfig {
@@ -37,7 +38,7 @@ fn a_load_of_a_line_on_its_way_to_l1_waits_for_it() {
 fn a_request_for_a_line_on_its_way_to_l2_waits_for_it() {
     // Two SMs want the same word at the same time.
     let config = gpu("titan-v", &[]);
-    let ran = Bench::new(config).run(Script::new(&[&[load_word(1, 0), use_of(1)]]).ctas(2, 0));
+    let ran = Bench::new(config).run(script(&[&[load_word(1, 0), use_of(1)]]).grid(2, 0));
     let l2 = ran.counted.l2();
     assert_eq!((l2.reads, l2.read_hits, l2.read_awaited, l2.merges, l2.fetches), (2, 0, 1, 1, 1));
     assert_eq!(traffic(&ran), (1, 0));
@@ -78,7 +79,7 @@ fn write_through_writes_at_once_and_never_again() {
     let evicted = [store_words(0, 17), load_word(1, 128), load_word(2, 256), use_of(1), use_of(2)];
     assert_eq!(traffic(&run(&config, &[&evicted])), (2, 3));
     // An atomic is written through as well, when the line is there.
-    assert_eq!(traffic(&run(&config, &[&[Do::Atomic { to: 1, address: 0 }, use_of(1)]])), (1, 1));
+    assert_eq!(traffic(&run(&config, &[&[Instr::atomic(0).to(1), use_of(1)]])), (1, 1));
 }
 
 #[test]
@@ -99,7 +100,7 @@ fn a_copy_from_the_host_fills_l2_if_the_card_does_that() {
     for (fills, reads) in [("l2.copies_fill=true", 0), ("l2.copies_fill=false", 4)] {
         let mut bench = Bench::new(gpu("titan-v", &[fills]));
         bench.0.copy_in(Addr(0), Bytes(128), |_, _| ());
-        assert_eq!(traffic(&bench.run(Script::new(&[&[load_line(1, 0), use_of(1)]]))), (reads, 0), "{fills}");
+        assert_eq!(traffic(&bench.run(script(&[&[load_line(1, 0), use_of(1)]]))), (reads, 0), "{fills}");
     }
 }
 
@@ -116,11 +117,11 @@ fn a_store_brings_its_line_into_l1_if_l1_allocates() {
 fn shared_memory_takes_its_part_of_l1() {
     // One set of four lines; a CTA with half of the memory leaves two of them.
     let l1 = ["l1.size=512B", "l1.ways=4", "shared.size=512B", "shared.per_cta=512B", "shared.granularity=128B"];
-    let pass: Vec<Do> = (0..4).flat_map(|line| [load_line(1, line), use_of(1)]).collect();
+    let pass: Vec<Instr> = (0..4).flat_map(|line| [load_line(1, line), use_of(1)]).collect();
     for (from_l1, shared, hits) in [(true, 0, 4), (true, 256, 0), (false, 256, 4)] {
         let from = format!("shared.from_l1={from_l1}");
         let mut bench = Bench::new(gpu("titan-v", &[&l1[..], &["sm.ctas=1", &from]].concat()));
-        let ran = bench.run_with(Script::new(&[&[&pass[..], &pass].concat()]), shared);
+        let ran = bench.run_with(script(&[&[&pass[..], &pass].concat()]), shared);
         assert_eq!(ran.counted.machine.l1_hits, hits, "{from}, {shared} B");
     }
 }

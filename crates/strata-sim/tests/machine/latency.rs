@@ -1,9 +1,10 @@
 //! Unloaded latencies are the sum of their configured parts: computed here from the configuration, clock by clock.
 
-use crate::script::{Bench, Do, Script, gpu, load_word, run, use_of};
+use crate::script::{Bench, gpu, load_word, run, script, use_of};
 use strata_core::{Addr, Bytes};
 use strata_sim::config::{GpuConfig, presets};
 use strata_sim::time::{Cycles, Picos};
+use strata_testkit::Instr;
 
 /// How far a request goes.
 #[derive(Clone, Copy, PartialEq)]
@@ -56,7 +57,7 @@ pub(crate) fn answered(config: &GpuConfig, at: u64, to: To) -> u64 {
 }
 
 /// Runs `first` and a use of its register on every preset; the answer must be there when `expected` says.
-fn check(changes: &[&str], first: Do, copied: bool, expected: impl Fn(&GpuConfig, u64) -> u64) {
+fn check(changes: &[&str], first: Instr, copied: bool, expected: impl Fn(&GpuConfig, u64) -> u64) {
     for preset in presets() {
         let config = gpu(preset.name, &[&["l2.copies_fill=true"], changes].concat());
         let mut bench = Bench::new(config.clone());
@@ -64,7 +65,7 @@ fn check(changes: &[&str], first: Do, copied: bool, expected: impl Fn(&GpuConfig
             bench.0.copy_in(Addr(0), Bytes(128), |_, _| ());
         }
         let begin = bench.begin();
-        let ran = bench.run(Script::new(&[&[first, use_of(1)]]));
+        let ran = bench.run(script(&[&[first, use_of(1)]]));
         // The use issues when the data is there, and the warp ends in the cycle after.
         assert_eq!(ran.cycles, expected(&config, begin) + 1 - begin, "{}", preset.name);
     }
@@ -82,7 +83,7 @@ fn a_miss_in_l2() {
 
 #[test]
 fn an_atomic() {
-    let atomic = Do::Atomic { to: 1, address: 0 };
+    let atomic = Instr::atomic(0).to(1);
     check(&[], atomic, true, |config, at| answered(config, at, To::Atomic));
 }
 
@@ -109,7 +110,7 @@ fn translation() {
         bench.0.copy_in(Addr(64 << 20), Bytes(128), |_, _| ());
         let begin = bench.begin();
         let config = bench.0.config().clone();
-        let ran = bench.run(Script::new(&[&[load_word(1, 0), use_of(1), load_word(2, address), use_of(2)]]));
+        let ran = bench.run(script(&[&[load_word(1, 0), use_of(1), load_word(2, address), use_of(2)]]));
         let first = answered(&config, begin + 310, To::L2);
         assert_eq!(begin + ran.cycles, answered(&config, first + 1 + translated, To::L2) + 1, "{address}");
         assert_eq!(ran.counted.machine.tlb_walks, walks, "{address}");
@@ -118,9 +119,9 @@ fn translation() {
     let mut bench = Bench::new(gpu("titan-v", &tlb));
     bench.0.copy_in(Addr(0), Bytes(256), |_, _| ());
     let config = bench.0.config().clone();
-    bench.run(Script::new(&[&[load_word(1, 0), use_of(1)]]));
+    bench.run(script(&[&[load_word(1, 0), use_of(1)]]));
     let begin = bench.begin();
-    let ran = bench.run(Script::new(&[&[load_word(1, 0), use_of(1)]]).ctas(2, 0));
+    let ran = bench.run(script(&[&[load_word(1, 0), use_of(1)]]).grid(2, 0));
     assert_eq!((ran.counted.machine.tlb_misses, ran.counted.machine.tlb_walks), (1, 0));
     assert_eq!(begin + ran.cycles, answered(&config, begin + 60, To::L2) + 1);
 }
@@ -145,6 +146,6 @@ fn copies_take_the_time_of_the_host_link() {
     let alone = run(&config, &[&[load_word(1, 0), use_of(1)]]).cycles;
     let mut bench = Bench::new(config);
     bench.0.copy_out(Addr(0), Bytes(1 << 20), |_, _| ());
-    let after = bench.run(Script::new(&[&[load_word(1, 0), use_of(1)]])).cycles;
+    let after = bench.run(script(&[&[load_word(1, 0), use_of(1)]])).cycles;
     assert!(alone.abs_diff(after) <= 2, "{alone} and {after}: only the phase of the clocks may differ");
 }

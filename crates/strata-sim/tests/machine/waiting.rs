@@ -1,16 +1,17 @@
 //! What has to wait waits exactly as long as it must, and the reason is counted.
 
 use crate::latency::{To, answered};
-use crate::script::{Bench, Do, Script, gpu, load_word, run, use_of};
+use crate::script::{BARRIER, Bench, gpu, load_word, run, script, use_of};
+use strata_testkit::Instr;
 
 /// `n` instructions that need nothing of each other.
-fn independent(n: u32) -> Vec<Do> {
-    (0..n).map(|k| Do::Add { to: k, from: 50 + k }).collect()
+fn independent(n: u32) -> Vec<Instr> {
+    (0..n).map(|k| Instr::add(k, 50 + k)).collect()
 }
 
 /// `n` instructions that each need the one before.
-fn chain(n: u32) -> Vec<Do> {
-    vec![Do::Add { to: 1, from: 1 }; n as usize]
+fn chain(n: u32) -> Vec<Instr> {
+    vec![Instr::add(1, 1); n as usize]
 }
 
 #[test]
@@ -18,7 +19,7 @@ fn a_full_mshr_file_holds_a_request_until_an_answer_is_back() {
     let program = [load_word(1, 0), load_word(2, 1 << 20), use_of(1), use_of(2)];
     let mut bench = Bench::new(gpu("titan-v", &["l1.mshrs=1"]));
     let (begin, config) = (bench.begin(), bench.0.config().clone());
-    let ran = bench.run(Script::new(&[&program]));
+    let ran = bench.run(script(&[&program]));
     let first = answered(&config, begin, To::Dram);
     // The second request has done its way to the MSHRs when the first answer comes, and leaves at once.
     let second = answered(&config, first - u64::from(config.l1.miss_latency), To::Dram);
@@ -43,7 +44,7 @@ fn a_full_l2_mshr_file_holds_the_slice() {
 #[test]
 fn memory_instructions_wait_for_room_before_the_load_store_unit() {
     // Each load occupies the unit for 8 cycles; with one place before it, the third load waits for the second to begin.
-    let program: Vec<Do> = (0..4).map(|k| load_word(k, 0)).collect();
+    let program: Vec<Instr> = (0..4).map(|k| load_word(k, 0)).collect();
     let config = |places: &str| {
         let mut config = gpu("titan-v", &["l1.instruction_cycles=8", places]);
         config.isa.rows.iter_mut().for_each(|(_, row)| row.interval = 1.0);
@@ -61,7 +62,7 @@ fn sms_of_one_port_send_one_after_another() {
     let both = |per_port: u32| {
         let port = format!("sm.per_port={per_port}");
         let mut bench = Bench::new(gpu("titan-v", &["sm.count=2", "crossbar.sm_out_bytes=4", &port]));
-        bench.run(Script::new(&[&[load_word(1, 0), use_of(1)]]).ctas(2, 1 << 20))
+        bench.run(script(&[&[load_word(1, 0), use_of(1)]]).grid(2, 1 << 20))
     };
     let (apart, shared) = (both(1), both(2));
     let config = gpu("titan-v", &[]);
@@ -78,8 +79,8 @@ fn a_barrier_opens_for_the_last_warp_and_counts_them_one_by_one() {
     let latency = |name, class| u64::from(config.isa.timing(name, class).latency.round() as u32);
     let barrier = latency("bar.sync", strata_core::OpClass::Barrier).max(1);
     let add = latency("add.s32", strata_core::OpClass::Int);
-    let late = [&chain(20)[..], &[Do::Barrier], &chain(1)].concat();
-    let ran = run(&config, &[&[Do::Barrier, use_of(7)], &late]);
+    let late = [&chain(20)[..], &[BARRIER], &chain(1)].concat();
+    let ran = run(&config, &[&[BARRIER, use_of(7)], &late]);
     // The late warp's barrier needs no register: it issues after the 20th addition, 19 latencies in.
     let opens = 19 * add + 1 + barrier;
     // Its last addition also waits for its own register.
@@ -88,7 +89,7 @@ fn a_barrier_opens_for_the_last_warp_and_counts_them_one_by_one() {
     // The early warp issued its barrier at once and waited for all but that cycle; the late one for its own latency.
     assert_eq!(ran.counted.machine.stall_barrier, (opens - 1) + (barrier - 1));
     // With many cycles per warp, counting them is what takes time.
-    let slow = run(&gpu("titan-v", &["sm.barrier_cycles=64"]), &[&[Do::Barrier], &[Do::Barrier], &[Do::Barrier]]);
+    let slow = run(&gpu("titan-v", &["sm.barrier_cycles=64"]), &[&[BARRIER], &[BARRIER], &[BARRIER]]);
     assert_eq!(slow.cycles, barrier + 2 * 64);
 }
 
@@ -115,7 +116,7 @@ fn every_cycle_of_a_warp_has_its_reason() {
     let add = u64::from(config.isa.timing("add.s32", strata_core::OpClass::Int).latency.round() as u32);
     let mut bench = Bench::new(config.clone());
     let begin = bench.begin();
-    let ran = bench.run(Script::new(&[&[&[load_word(1, 0), use_of(1)], &chain(3)[..]].concat()]));
+    let ran = bench.run(script(&[&[&[load_word(1, 0), use_of(1)], &chain(3)[..]].concat()]));
     let data = answered(&config, begin, To::Dram) - begin;
     let machine = &ran.counted.machine;
     // Issued: a load, its use, three additions of which each but the first waits for the one before.

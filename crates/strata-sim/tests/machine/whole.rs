@@ -1,14 +1,15 @@
 //! Whole runs: the same every time, complete, and at a cost in proportion to what is simulated.
 
-use crate::script::{Bench, Ran, Script, gpu, load_line, store_words, use_of};
+use crate::script::{Bench, Ran, gpu, load_line, script, store_words, use_of};
 use strata_core::stats::Stats;
+use strata_testkit::Script;
 
 /// A stream: every CTA of four warps reads two lines of its own per warp and writes one.
 fn stream(ctas: u64) -> Script {
     let warp =
         |w: u64| [load_line(1, 3 * w), load_line(2, 3 * w + 1), use_of(1), use_of(2), store_words(3 * w + 2, 32)];
     let warps: Vec<_> = (0..4).map(warp).collect();
-    Script::new(&warps.iter().map(|w| &w[..]).collect::<Vec<_>>()).ctas(ctas, 12 * 128)
+    script(&warps).grid(ctas, 12 * 128)
 }
 
 fn run_stream(preset: &str, changes: &[&str], ctas: u64) -> Ran {

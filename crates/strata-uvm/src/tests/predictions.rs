@@ -1,6 +1,5 @@
 //! Predicted pages: when they come, and with what.
 
-use super::script::Do;
 use super::{BASE, Bench, KB, MB, touches};
 use crate::model::Wake;
 use crate::{Config, GmmuRequest, Machine as Gpu, Predictor, SETTINGS, Uvm};
@@ -8,6 +7,7 @@ use strata_core::settings::Settings;
 use strata_core::{Addr, Bytes};
 use strata_sim::seam::{AccessInfo, Action, HostCall, PageId, Paging, Token};
 use strata_sim::time::Picos;
+use strata_testkit::Instr;
 
 /// Always knows that the page one megabyte further is next.
 pub(super) struct OneMegabyteOn(pub(super) u64);
@@ -30,7 +30,7 @@ fn what_a_predictor_names_comes_after_its_latency() {
     bench.run(&[&touches(0)]).expect("it runs");
     let c = bench.counts();
     assert_eq!((c.faults, c.migrated, c.prefetched), (1, 17, 16));
-    bench.run(&[&[Do::Load(BASE + MB)]]).expect("it runs");
+    bench.run(&[&[Instr::load(BASE + MB)]]).expect("it runs");
     assert_eq!((bench.counts().faults, bench.counts().prefetched_used), (1, 1));
 }
 
@@ -39,7 +39,7 @@ fn busy_after(latency: u64) -> Bench {
     let set = ["uvm.prefetcher=learned".to_owned(), format!("uvm.prediction_latency={latency}")];
     let mut bench = Bench::with_predictor(&set.each_ref().map(String::as_str), 0, Some(Box::new(OneMegabyteOn(0))));
     bench.allocate(0, 2 * MB);
-    bench.run(&[&[Do::Load(BASE + 20 * KB)]]).expect("it runs");
+    bench.run(&[&[Instr::load(BASE + 20 * KB)]]).expect("it runs");
     bench
 }
 
@@ -108,11 +108,11 @@ fn a_fault_waits_for_its_prediction_if_it_is_told_to() {
 fn a_block_of_which_a_predicted_page_is_here_is_still_one_request() {
     let mut bench = busy_after(1000);
     let before = bench.counts().in_busy;
-    bench.run(&[&[Do::Load(BASE + MB)]]).expect("it runs");
+    bench.run(&[&[Instr::load(BASE + MB)]]).expect("it runs");
     assert_eq!(bench.counts().in_busy - before, cycles(1) + cycles(14));
     // Nothing is a megabyte further: the allocation ends there.
     assert_eq!((bench.counts().predictions, bench.counts().predicted_elsewhere), (2, 1));
-    bench.run(&[&[Do::Load(BASE + MB + 20 * KB)]]).expect("it runs");
+    bench.run(&[&[Instr::load(BASE + MB + 20 * KB)]]).expect("it runs");
     assert_eq!((bench.counts().faults, bench.counts().predicted_used), (2, 1));
 }
 

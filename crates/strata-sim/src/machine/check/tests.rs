@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::config::GpuConfig;
-use crate::machine::testing::{Do, gpu, run};
+use crate::machine::testing::{gpu, run};
+use strata_testkit::Instr;
 
 const A: u64 = 0x10000;
 
@@ -22,7 +23,7 @@ fn small_l2() -> GpuConfig {
 }
 
 /// Runs the kernels, the host writing `A` between them, and copies `A` out.
-fn kernels(config: &GpuConfig, leave_out: Option<Step>, kernels: &[&[&[Do]]]) -> Result<Counts, MachineError> {
+fn kernels(config: &GpuConfig, leave_out: Option<Step>, kernels: &[&[&[Instr]]]) -> Result<Counts, MachineError> {
     let mut machine = machine(config.clone());
     machine.checker.as_mut().unwrap().leave_out = leave_out;
     for warps in kernels {
@@ -35,7 +36,7 @@ fn kernels(config: &GpuConfig, leave_out: Option<Step>, kernels: &[&[&[Do]]]) ->
 
 #[test]
 fn a_store_that_does_not_update_its_own_l1() {
-    let script = [Do::Load(A + 64), Do::Store(A + 64), Do::Load(A + 64)];
+    let script = [Instr::load(A + 64), Instr::store(A + 64), Instr::load(A + 64)];
     let expected = "the load of PTX line 3 in launch 1 on SM 0 at cycle CYCLE finds old data in the sector at A+0x40: \
                     L1 of SM 0 lacks the write of PTX line 2 in launch 1 on SM 0 at cycle CYCLE; \
                     an update or invalidation of L1 by its own SM was missed";
@@ -53,7 +54,7 @@ fn an_l1_that_is_not_emptied_at_launch() {
     for launch in 0..2 {
         left_out.copy_in(Addr(A), Bytes(0x400), |_, _| ());
         left_out.checker.as_mut().unwrap().leave_out = (launch == 1).then_some(Step::L1Flush);
-        let result = run(&mut left_out, &[&[Do::Load(A)]]);
+        let result = run(&mut left_out, &[&[Instr::load(A)]]);
         match launch {
             0 => result.unwrap(),
             _ => assert_eq!(
@@ -62,15 +63,15 @@ fn an_l1_that_is_not_emptied_at_launch() {
             ),
         }
     }
-    kernels(&config, None, &[&[&[Do::Load(A)]], &[&[Do::Load(A)]]]).unwrap();
+    kernels(&config, None, &[&[&[Instr::load(A)]], &[&[Instr::load(A)]]]).unwrap();
 }
 
 #[test]
 fn a_dirty_sector_that_is_not_written_back() {
     // Enough other lines to push `A` out of every slice.
-    let mut script = vec![Do::StoreLine(A)];
-    script.extend((1..600).map(|k| Do::LoadPastL1(A + 0x10000 + 128 * k)));
-    script.push(Do::LoadPastL1(A));
+    let mut script = vec![Instr::store_line(A)];
+    script.extend((1..600).map(|k| Instr::load_past_l1(A + 0x10000 + 128 * k)));
+    script.push(Instr::load_past_l1(A));
     let expected = "the load of PTX line 601 in launch 1 on SM 0 at cycle CYCLE finds old data in the sector at A+0x0: \
                     L2 slice SLICE lacks the write of PTX line 1 in launch 1 on SM 0 at cycle CYCLE; \
                     a write-back of a dirty sector was missed";
@@ -79,8 +80,8 @@ fn a_dirty_sector_that_is_not_written_back() {
 
 #[test]
 fn a_lost_write_back_that_nobody_reads_is_found_at_the_end_of_the_kernel() {
-    let mut script = vec![Do::Store(A)];
-    script.extend((1..600).map(|k| Do::LoadPastL1(A + 0x10000 + 128 * k)));
+    let mut script = vec![Instr::store(A)];
+    script.extend((1..600).map(|k| Instr::load_past_l1(A + 0x10000 + 128 * k)));
     let mut config = small_l2();
     config.l2.copies_fill = false;
     let expected = "the end of a kernel finds old data in the sector at A+0x0: memory lacks the write of PTX line 1 \
@@ -92,7 +93,7 @@ fn a_lost_write_back_that_nobody_reads_is_found_at_the_end_of_the_kernel() {
 fn a_fill_that_overwrites_what_a_store_had_put_there() {
     let mut config = gpu("titan-x-pascal");
     config.l2.copies_fill = false;
-    let script = [Do::Store(A + 4), Do::Load(A)];
+    let script = [Instr::store(A + 4), Instr::load(A)];
     let expected = "the load of PTX line 2 in launch 1 on SM 0 at cycle CYCLE finds old data in the sector at A+0x0: \
                     L2 slice SLICE lacks the write of PTX line 1 in launch 1 on SM 0 at cycle CYCLE; \
                     a fill was not merged with bytes that stores had written";
@@ -101,12 +102,12 @@ fn a_fill_that_overwrites_what_a_store_had_put_there() {
 
 #[test]
 fn a_stale_l1_line_of_another_sm_is_a_race_of_the_program() {
-    let pause: Vec<_> = (0..20).map(|k| Do::LoadPastL1(A + 0x10000 + 128 * k)).collect();
-    let reads = [&[Do::Load(A)], &pause[..], &[Do::Load(A)]].concat();
-    let writes = [&pause[..10], &[Do::Store(A)]].concat();
+    let pause: Vec<_> = (0..20).map(|k| Instr::load_past_l1(A + 0x10000 + 128 * k)).collect();
+    let reads = [&[Instr::load(A)], &pause[..], &[Instr::load(A)]].concat();
+    let writes = [&pause[..10], &[Instr::store(A)]].concat();
     let counts = kernels(&gpu("titan-v"), None, &[&[&reads, &writes]]).unwrap();
     assert_eq!((counts.races, counts.overtaken), (1, 0));
-    let past_l1 = [&[Do::Load(A)], &pause[..], &[Do::LoadPastL1(A)]].concat();
+    let past_l1 = [&[Instr::load(A)], &pause[..], &[Instr::load_past_l1(A)]].concat();
     let counts = kernels(&gpu("titan-v"), None, &[&[&past_l1, &writes]]).unwrap();
     assert_eq!((counts.races, counts.overtaken), (0, 0));
 }
@@ -114,7 +115,7 @@ fn a_stale_l1_line_of_another_sm_is_a_race_of_the_program() {
 #[test]
 fn what_a_copy_pushes_out_of_l2_is_in_memory() {
     let mut machine = machine(small_l2());
-    run(&mut machine, &[&[Do::StoreLine(A)]]).unwrap();
+    run(&mut machine, &[&[Instr::store_line(A)]]).unwrap();
     machine.copy_in(Addr(A + 0x10000), Bytes(128 * 600), |_, _| ());
     assert!(!machine.l2_state(Addr(A).line()).1.valid.0 != 0);
     machine.check_copy_out(Addr(A), Bytes(128)).unwrap();
@@ -123,7 +124,7 @@ fn what_a_copy_pushes_out_of_l2_is_in_memory() {
 #[test]
 fn a_copy_into_a_part_of_a_line_leaves_the_rest() {
     let mut machine = machine(gpu("titan-v"));
-    run(&mut machine, &[&[Do::StoreLine(A), Do::Store(A + 128)]]).unwrap();
+    run(&mut machine, &[&[Instr::store_line(A), Instr::store(A + 128)]]).unwrap();
     machine.copy_in(Addr(A + 4), Bytes(4), |_, _| ());
     machine.memset(Addr(A + 132), Bytes(40), |_, _| ());
     machine.check_copy_out(Addr(A), Bytes(256)).unwrap();
@@ -138,14 +139,14 @@ fn an_atomic_meets_a_fill_on_its_way_to_its_own_l1() {
     // The load's line is on its way when the atomic of another warp passes; the load after that must see it.
     let mut config = gpu("titan-v");
     config.sm.count = 1;
-    let first = [Do::Load(A)];
-    let second = [Do::Reduce(A + 4), Do::Load(A + 4)];
+    let first = [Instr::load(A)];
+    let second = [Instr::reduce(A + 4), Instr::load(A + 4)];
     kernels(&config, None, &[&[&first, &second]]).unwrap();
 }
 
 #[test]
 fn local_stores_update_an_l1_that_global_loads_bypass() {
-    let script = [Do::LoadLocal(A), Do::StoreLocal(A), Do::LoadLocal(A)];
+    let script = [Instr::load_local(A), Instr::store_local(A), Instr::load_local(A)];
     kernels(&gpu("titan-x-pascal"), None, &[&[&script]]).unwrap();
 }
 
@@ -155,8 +156,8 @@ fn a_load_that_waits_for_two_fills_survives_an_atomic() {
     let mut config = gpu("titan-v");
     config.sm.count = 1;
     config.l2.copies_fill = false;
-    let whole = [Do::LoadLine(A)];
-    let parts = [&[Do::Load(A)][..], &[Do::Load(A + 32)], &whole, &[Do::Reduce(A)], &whole];
+    let whole = [Instr::load_line(A)];
+    let parts = [&[Instr::load(A)][..], &[Instr::load(A + 32)], &whole, &[Instr::reduce(A)], &whole];
     kernels(&config, None, &[&parts]).unwrap();
 }
 
@@ -185,7 +186,7 @@ fn without_cycles(message: &str) -> String {
 }
 
 #[track_caller]
-fn check(config: &GpuConfig, step: Step, scripts: &[&[&[Do]]], expected: &str) {
+fn check(config: &GpuConfig, step: Step, scripts: &[&[&[Instr]]], expected: &str) {
     if let Err(error) = kernels(config, None, scripts) {
         panic!("nothing is left out, yet: {error}");
     }

@@ -2,7 +2,7 @@
 
 use crate::config::load;
 use crate::machine::check::Step;
-use crate::machine::testing::{Do, run};
+use crate::machine::testing::run;
 use crate::machine::{Machine, MachineError};
 use crate::seam::{Arrival, Candidate, Offload, StackId, StackUse, Terms};
 use crate::stats::StackStats;
@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 use strata_core::{Addr, Bytes, LineAddr, OpInfo, WarpId};
+use strata_testkit::Instr;
 
 const A: u64 = 0x10_0000;
 
@@ -59,7 +60,7 @@ fn machine(set: &[&str], blocks: &[RangeInclusive<u32>], is_ideal: bool) -> Mach
 }
 
 /// What was counted of kernels, each of these warps.
-fn counted(set: &[&str], blocks: &[RangeInclusive<u32>], is_ideal: bool, warps: &[&[Do]]) -> StackStats {
+fn counted(set: &[&str], blocks: &[RangeInclusive<u32>], is_ideal: bool, warps: &[&[Instr]]) -> StackStats {
     let mut machine = machine(set, blocks, is_ideal);
     run(&mut machine, warps).expect("it runs, and no load gets old data");
     machine.check_copy_out(Addr(A), Bytes(0x1000)).expect("nothing is lost");
@@ -77,7 +78,7 @@ fn lines() -> (u64, u64) {
 #[test]
 fn registers_cross_and_data_do_not() {
     let (same, _) = lines();
-    let script = [Do::Load(A), Do::Store(same), Do::Load(A + 0x800)];
+    let script = [Instr::load(A), Instr::store(same), Instr::load(A + 0x800)];
     let near = counted(&[], &[0..=1], false, &[&script]);
     assert_eq!((near.offloads, near.near_reads, near.near_writes, near.dirty_lines), (1, 4, 1, 1));
     assert_eq!(near.cross, 0, "both lines are where the block runs");
@@ -92,7 +93,7 @@ fn registers_cross_and_data_do_not() {
 #[test]
 fn data_of_another_stack_come_over_the_link_between() {
     let (_, other) = lines();
-    let near = counted(&[], &[0..=2], false, &[&[Do::Load(A), Do::Load(other), Do::Store(other)]]);
+    let near = counted(&[], &[0..=2], false, &[&[Instr::load(A), Instr::load(other), Instr::store(other)]]);
     assert_eq!(near.cross, (4 + 128) + (4 + 32 + 1), "an address and a line; an address, data and an acknowledgement");
 }
 
@@ -105,7 +106,7 @@ const STORES: usize = 40;
 fn a_block_begins_when_the_stores_before_it_are_in_memory() {
     let (_, other) = lines();
     let waited = |stores: usize| {
-        let script = [vec![Do::Store(other); stores], vec![Do::Load(A)]].concat();
+        let script = [vec![Instr::store(other); stores], vec![Instr::load(A)]].concat();
         let block = stores as u32..=stores as u32;
         counted(&[SLOW], &[block], false, &[&script]).stall
     };
@@ -119,10 +120,10 @@ fn a_block_begins_when_the_stores_before_it_are_in_memory() {
 fn links_are_as_busy_as_the_monitor_says() {
     let (_, other) = lines();
     let mut machine = machine(&[SLOW], &[], false);
-    run(&mut machine, &[&[Do::Store(other); STORES]]).expect("it runs");
+    run(&mut machine, &[&[Instr::store(other); STORES]]).expect("it runs");
     let told = Rc::<RefCell<Vec<StackUse>>>::default();
     machine.set_offload(Box::new(Always { blocks: vec![0..=0], is_ideal: false, told: Rc::clone(&told) }));
-    run(&mut machine, &[&[Do::Load(A)]]).expect("it runs");
+    run(&mut machine, &[&[Instr::load(A)]]).expect("it runs");
     let stack = |a: u64| machine.stack_of_line(Addr(a).line()).expect("on a stack").0 as usize;
     let told = told.borrow();
     assert!(told[stack(other)].tx > 0.5, "{told:?}");
@@ -132,13 +133,13 @@ fn links_are_as_busy_as_the_monitor_says() {
 #[test]
 fn an_ideal_offload_moves_nothing() {
     let (_, other) = lines();
-    let near = counted(&[], &[0..=1], true, &[&[Do::Load(A), Do::Load(other)]]);
+    let near = counted(&[], &[0..=1], true, &[&[Instr::load(A), Instr::load(other)]]);
     assert_eq!((near.offloads, near.tx, near.rx, near.cross, near.near_reads), (1, 0, 0, 0, 8));
 }
 
 #[test]
 fn a_stack_takes_as_many_warps_as_it_has_room_for() {
-    let script = [Do::Load(A), Do::Store(A + 4), Do::Load(A)];
+    let script = [Instr::load(A), Instr::store(A + 4), Instr::load(A)];
     let cycles = |room: &str| {
         let mut machine = machine(&[room], &[0..=1, 3..=4, 6..=7, 9..=10], false);
         run(&mut machine, &[&script, &script, &script, &script]).expect("it runs");
@@ -150,30 +151,34 @@ fn a_stack_takes_as_many_warps_as_it_has_room_for() {
 
 #[test]
 fn a_warp_that_ends_with_its_block_comes_back_first() {
-    let near = counted(&[], &[0..=1], false, &[&[Do::Load(A), Do::Store(A)]]);
+    let near = counted(&[], &[0..=1], false, &[&[Instr::load(A), Instr::store(A)]]);
     assert_eq!((near.offloads, near.dirty_lines), (1, 1));
 }
 
 #[test]
 fn two_blocks_in_a_row_are_two_trips() {
-    let near = counted(&[], &[0..=0, 1..=1], false, &[&[Do::Store(A), Do::Load(A), Do::Load(A)]]);
+    let near = counted(&[], &[0..=0, 1..=1], false, &[&[Instr::store(A), Instr::load(A), Instr::load(A)]]);
     assert_eq!(near.offloads, 2);
 }
 
 #[test]
 fn a_line_that_is_on_its_way_to_l2_when_a_block_changed_it_is_fetched_again() {
     // Many SMs fetch the line all the time while a block on its stack writes it.
-    let writer = [Do::Store(A), Do::LoadPastL1(A)];
-    let reader: Vec<Do> =
-        (0..40).flat_map(|k| [Do::LoadPastL1(A), Do::LoadPastL1(A + 0x400 + 128 * (k % 8))]).collect();
-    let mut warps: Vec<&[Do]> = vec![&writer];
+    let writer = [Instr::store(A), Instr::load_past_l1(A)];
+    let reader: Vec<Instr> =
+        (0..40).flat_map(|k| [Instr::load_past_l1(A), Instr::load_past_l1(A + 0x400 + 128 * (k % 8))]).collect();
+    let mut warps: Vec<&[Instr]> = vec![&writer];
     warps.extend(std::iter::repeat_n(&reader[..], 12));
     let near = counted(&["l2.sets=1", "l2.ways=2"], &[0..=0], false, &warps);
     assert_eq!(near.offloads, 1);
 }
 
 /// Two kernels; in the second a step is left out, once.
-fn with_left_out(blocks: &[RangeInclusive<u32>], step: Option<Step>, kernels: [&[Do]; 2]) -> Result<(), MachineError> {
+fn with_left_out(
+    blocks: &[RangeInclusive<u32>],
+    step: Option<Step>,
+    kernels: [&[Instr]; 2],
+) -> Result<(), MachineError> {
     let mut machine = machine(&["l1.flush_at_launch=false"], blocks, false);
     run(&mut machine, &[kernels[0]])?;
     machine.checker.as_mut().expect("data are checked").leave_out = step;
@@ -182,7 +187,7 @@ fn with_left_out(blocks: &[RangeInclusive<u32>], step: Option<Step>, kernels: [&
 }
 
 #[track_caller]
-fn check(blocks: &[RangeInclusive<u32>], step: Step, kernels: [&[Do]; 2], expected: &str) {
+fn check(blocks: &[RangeInclusive<u32>], step: Step, kernels: [&[Instr]; 2], expected: &str) {
     with_left_out(blocks, None, kernels).expect("nothing is left out");
     let error = with_left_out(blocks, Some(step), kernels).expect_err("not found").to_string();
     assert!(error.ends_with(expected), "{error}");
@@ -191,26 +196,26 @@ fn check(blocks: &[RangeInclusive<u32>], step: Step, kernels: [&[Do]; 2], expect
 #[test]
 fn a_block_that_does_not_wait_for_stores_reads_old_data() {
     let cause = "the stack did not drop its cache before the block began, or the block overtook a store";
-    check(&[1..=1], Step::Drain, [&[], &[Do::Store(A), Do::Load(A)]], cause);
+    check(&[1..=1], Step::Drain, [&[], &[Instr::store(A), Instr::load(A)]], cause);
 }
 
 #[test]
 fn a_stack_that_keeps_its_cache_reads_old_data() {
     let cause = "the stack did not drop its cache before the block began, or the block overtook a store";
-    let first = [Do::LoadPastL1(A + 0x400), Do::Load(A)];
-    check(&[1..=1], Step::NearFlush, [&first, &[Do::Store(A), Do::Load(A)]], cause);
+    let first = [Instr::load_past_l1(A + 0x400), Instr::load(A)];
+    check(&[1..=1], Step::NearFlush, [&first, &[Instr::store(A), Instr::load(A)]], cause);
 }
 
 #[test]
 fn a_requester_that_keeps_what_a_block_wrote_reads_old_data() {
     let cause = "what an offloaded block wrote was not dropped when it ended";
-    check(&[1..=1], Step::RequesterDrop, [&[], &[Do::Load(A), Do::Store(A), Do::Load(A)]], cause);
+    check(&[1..=1], Step::RequesterDrop, [&[], &[Instr::load(A), Instr::store(A), Instr::load(A)]], cause);
 }
 
 #[test]
 fn an_l2_that_keeps_what_a_block_wrote_answers_with_old_data() {
     let cause = "what an offloaded block wrote was not dropped when it ended";
-    let script = [Do::LoadPastL1(A), Do::Store(A), Do::LoadPastL1(A)];
+    let script = [Instr::load_past_l1(A), Instr::store(A), Instr::load_past_l1(A)];
     check(&[1..=1], Step::L2Drop, [&[], &script], cause);
 }
 
@@ -266,7 +271,8 @@ impl Offload for Learner {
 fn learning_runs_out_of_the_hosts_memory_until_data_have_moved() {
     let mut machine = machine(&["l2.copies_fill=false"], &[], false);
     machine.set_offload(Box::<Learner>::default());
-    run(&mut machine, &[&[Do::LoadLine(A), Do::LoadPastL1(A + 0x200), Do::Load(A + 0x400)]]).expect("it runs");
+    run(&mut machine, &[&[Instr::load_line(A), Instr::load_past_l1(A + 0x200), Instr::load(A + 0x400)]])
+        .expect("it runs");
     let near = machine.reading().stacks;
     // The first line comes from the host. Warps stop before the second, which is behind the candidate.
     assert_eq!((near.host_reads, near.offloads, near.near_reads), (4, 1, 4));
