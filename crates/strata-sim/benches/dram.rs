@@ -2,9 +2,11 @@
 //!
 //! Arguments: part of a name to measure only what contains it, and a number of requests instead of two million.
 
+#[path = "../src/dram/tests/kinds.rs"]
+mod kinds;
+
 use std::hint::black_box;
 use std::time::Instant;
-use strata_core::Bytes;
 use strata_sim::config::{DramConfig, DramTiming};
 use strata_sim::dram::{AddressMap, Channel, Layout, Request};
 
@@ -16,60 +18,9 @@ fn cpu_time(start: Instant) -> f64 {
     told.unwrap_or_else(|| start.elapsed().as_nanos() as f64)
 }
 
-/// Timings of Accel-Sim's QV100.
-fn hbm2() -> DramConfig {
-    let timing = DramTiming {
-        ccd: 1,
-        ccdl: 2,
-        rrd: 3,
-        rcd: 12,
-        ras: 28,
-        rp: 12,
-        rc: 40,
-        cl: 12,
-        wl: 2,
-        wr: 10,
-        cdlr: 3,
-        rtpl: 3,
-        refi: 3315,
-        rfc: 298,
-    };
-    DramConfig {
-        size: Bytes(1 << 30),
-        channels: 1,
-        bus_bytes: 16,
-        burst: 2,
-        data_rate: 2,
-        bank_groups: 4,
-        banks: 16,
-        row: Bytes(2048),
-        timing,
-        queue: 64,
-        write_high: 48,
-        write_low: 16,
-        controller_cycles: 0,
-    }
-}
-
-/// Timings of Accel-Sim's RTX2060.
-fn gddr6() -> DramConfig {
-    let timing = DramTiming {
-        ccd: 4,
-        ccdl: 6,
-        rrd: 12,
-        rcd: 24,
-        ras: 55,
-        rp: 24,
-        rc: 78,
-        cl: 24,
-        wl: 8,
-        wr: 24,
-        cdlr: 10,
-        rtpl: 4,
-        refi: 13_650,
-        rfc: 1225,
-    };
-    DramConfig { bus_bytes: 2, burst: 16, data_rate: 4, timing, ..hbm2() }
+/// With deeper write queues than tests want, and with refresh.
+fn refreshed(kind: &DramConfig, refi: u32, rfc: u32) -> DramConfig {
+    DramConfig { write_high: 48, write_low: 16, timing: DramTiming { refi, rfc, ..kind.timing }, ..kind.clone() }
 }
 
 /// Serves requests that come `gap` cycles apart, or as soon as there is room, and prints what one cost.
@@ -128,7 +79,9 @@ fn measure(name: &str, config: &DramConfig, gap: u64, mut next: impl FnMut(u32) 
 }
 
 fn main() {
-    for (memory, config) in [("HBM2", hbm2()), ("GDDR6", gddr6())] {
+    for (memory, config) in
+        [("HBM2", refreshed(&kinds::hbm2(), 3315, 298)), ("GDDR6", refreshed(&kinds::gddr6(), 13_650, 1225))]
+    {
         let map = AddressMap::new(&config, Layout::default()).expect("the configuration is sound");
         let at = |address: u64, accesses: u8, write: bool, tag: u32| {
             let place = map.place(address);
