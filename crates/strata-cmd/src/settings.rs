@@ -11,198 +11,179 @@ const SPILL: u64 = 1 << 44;
 
 const CACHE: Allowed = Allowed::Size(128, 64 << 20);
 
-const HASH: Setting = Setting {
-    key: "hash",
-    default: "md5",
-    allowed: Allowed::Choice(&["md5", "crc", "ideal"]),
-    meaning: "how duplicates are found: MD5 in 228 core cycles, trusted; CRC-32 in 40, the reference read and compared; or MD5 in no time",
-    source: "CMD, section IV-A and Figure 5",
-};
-const HASH_INTERVAL: Setting = Setting {
-    key: "hash_interval",
-    default: "1",
-    allowed: Allowed::Whole(1, 1000),
-    meaning: "core cycles until the hash unit of a controller takes the next block",
-    source: "choice: CMD charges the latency alone; at 228 a controller could write 0.8 GB/s",
-};
-const SIMULATION_KEY: Setting = Setting {
-    key: "simulation_key",
-    default: "xxh3",
-    allowed: Allowed::Choice(&["xxh3", "md5"]),
-    meaning: "what the simulator compares in place of MD5; results are the same, MD5 takes longer to simulate",
-    source: "choice: contents are compared, too",
-};
-const STORE: Setting = Setting {
-    key: "store",
-    default: "partial",
-    allowed: Allowed::Choice(&["partial", "exact"]),
-    meaning: "whether the hash store is as large as `hash_store` says or as large as it need be, without traffic",
-    source: "CMD, section V-D: partial deduplication, compared with exact",
-};
-const HASH_STORE: Setting = Setting {
-    key: "hash_store",
-    default: "48 KiB",
-    allowed: CACHE,
-    meaning: "bytes of a controller's hash store, or of what a scheme has in its place",
-    source: "CMD, section IV-E: 48 KB",
-};
-const MAX_COUNT: Setting = Setting {
-    key: "max_count",
-    default: "65535",
-    allowed: Allowed::Whole(1, 65535),
-    meaning: "blocks that an entry of the hash store can count",
-    source: "CMD, section IV-B: 2 bytes",
-};
-const MAP_CACHE: Setting = Setting {
-    key: "map_cache",
-    default: "48 KiB",
-    allowed: CACHE,
-    meaning: "bytes of a controller's cache of the address map",
-    source: "CMD, section IV-E: 48 KB",
-};
-const TYPE_CACHE: Setting = Setting {
-    key: "type_cache",
-    default: "5 KiB",
-    allowed: CACHE,
-    meaning: "bytes of a controller's cache of type flags",
-    source: "CMD, section IV-E: 5 KB",
-};
-const MASK_CACHE: Setting = Setting {
-    key: "mask_cache",
-    default: "10 KiB",
-    allowed: CACHE,
-    meaning: "bytes of a controller's cache of sector masks",
-    source: "CMD, section IV-E: 10 KB",
-};
-const METADATA_WAYS: Setting = Setting {
-    key: "metadata_ways",
-    default: "16",
-    allowed: Allowed::Whole(1, 64),
-    meaning: "ways of the metadata caches",
-    source: "choice: CMD's Table II says 128 B lines and LRU",
-};
-const METADATA_CYCLES: Setting = Setting {
-    key: "metadata_cycles",
-    default: "20",
-    allowed: Allowed::Whole(0, 1000),
-    meaning: "core cycles of a hit in a metadata cache",
-    source: "CMD, Table II",
-};
-const PARTIAL_SECTORS: Setting = Setting {
-    key: "partial_sectors",
-    default: "free",
-    allowed: Allowed::Choice(&["free", "merge"]),
-    meaning: "a sector of which kernels wrote some bytes and L2 has not the others: hashed as if it had them, or read first",
-    source: "CMD is silent and counts whole sectors",
-};
-const STUDY: Setting = Setting {
-    key: "study",
-    default: "off",
-    allowed: Allowed::Choice(&["off", "on"]),
-    meaning: "count which written blocks are duplicates of any other, whatever the hash store holds",
-    source: "CMD, Figure 3",
-};
-const PROBE_CYCLES: Setting = Setting {
-    key: "probe_cycles",
-    default: "20",
-    allowed: Allowed::Whole(0, 1000),
-    meaning: "core cycles until a controller knows whether L2 has the reference of a block",
-    source: "choice: as long as a metadata cache; CMD says only that it costs time (section V-B)",
-};
-const FIFO_DEPTH: Setting = Setting {
-    key: "fifo_depth",
-    default: "16",
-    allowed: Allowed::Whole(1, 32),
-    meaning: "sectors that the read-only FIFO of an L2 slice holds",
-    source: "CMD, section IV-D",
-};
-const FIFO_CYCLES: Setting = Setting {
-    key: "fifo_cycles",
-    default: "2",
-    allowed: Allowed::Whole(0, 1000),
-    meaning: "L2 cycles that a hit in the FIFO takes longer than one in L2",
-    source: "choice: looked up when L2 has missed",
-};
+/// All settings, in the order in which the schemes have them: each has a run of this table, but for BCD.
+const ALL: [Setting; 18] = [
+    Setting {
+        key: "granularity",
+        default: "block",
+        allowed: Allowed::Choice(&["block", "sector"]),
+        meaning: "what is compared and mapped: blocks of 128 bytes with sector masks, or each sector of 32 bytes by itself",
+        source: "CMD, section IV-B: sectors were tried and take too much of DRAM",
+    },
+    Setting {
+        key: "one_word_reads",
+        default: "dram",
+        allowed: Allowed::Choice(&["dram", "map"]),
+        meaning: "what a read of a block of one repeated word costs: an access to DRAM, or a look into the address map, which has the word",
+        source: "CMD, sections IV-C and V-B: answers from the map are a part of cache-assisted reads, and `dedup` has none",
+    },
+    Setting {
+        key: "hash",
+        default: "md5",
+        allowed: Allowed::Choice(&["md5", "crc", "ideal"]),
+        meaning: "how duplicates are found: MD5 in 228 core cycles, trusted; CRC-32 in 40, the reference read and compared; or MD5 in no time",
+        source: "CMD, section IV-A and Figure 5",
+    },
+    Setting {
+        key: "hash_interval",
+        default: "1",
+        allowed: Allowed::Whole(1, 1000),
+        meaning: "core cycles until the hash unit of a controller takes the next block",
+        source: "choice: CMD charges the latency alone; at 228 a controller could write 0.8 GB/s",
+    },
+    Setting {
+        key: "simulation_key",
+        default: "xxh3",
+        allowed: Allowed::Choice(&["xxh3", "md5"]),
+        meaning: "what the simulator compares in place of MD5; results are the same, MD5 takes longer to simulate",
+        source: "choice: contents are compared, too",
+    },
+    Setting {
+        key: "store",
+        default: "partial",
+        allowed: Allowed::Choice(&["partial", "exact"]),
+        meaning: "whether the hash store is as large as `hash_store` says or as large as it need be, without traffic",
+        source: "CMD, section V-D: partial deduplication, compared with exact",
+    },
+    Setting {
+        key: "hash_store",
+        default: "48 KiB",
+        allowed: CACHE,
+        meaning: "bytes of a controller's hash store, or of what a scheme has in its place",
+        source: "CMD, section IV-E: 48 KB",
+    },
+    Setting {
+        key: "max_count",
+        default: "65535",
+        allowed: Allowed::Whole(1, 65535),
+        meaning: "blocks that an entry of the hash store can count",
+        source: "CMD, section IV-B: 2 bytes",
+    },
+    Setting {
+        key: "map_cache",
+        default: "48 KiB",
+        allowed: CACHE,
+        meaning: "bytes of a controller's cache of the address map",
+        source: "CMD, section IV-E: 48 KB",
+    },
+    Setting {
+        key: "type_cache",
+        default: "5 KiB",
+        allowed: CACHE,
+        meaning: "bytes of a controller's cache of type flags",
+        source: "CMD, section IV-E: 5 KB",
+    },
+    Setting {
+        key: "mask_cache",
+        default: "10 KiB",
+        allowed: CACHE,
+        meaning: "bytes of a controller's cache of sector masks",
+        source: "CMD, section IV-E: 10 KB",
+    },
+    Setting {
+        key: "metadata_ways",
+        default: "16",
+        allowed: Allowed::Whole(1, 64),
+        meaning: "ways of the metadata caches",
+        source: "choice: CMD's Table II says 128 B lines and LRU",
+    },
+    Setting {
+        key: "metadata_cycles",
+        default: "20",
+        allowed: Allowed::Whole(0, 1000),
+        meaning: "core cycles of a hit in a metadata cache",
+        source: "CMD, Table II",
+    },
+    Setting {
+        key: "partial_sectors",
+        default: "free",
+        allowed: Allowed::Choice(&["free", "merge"]),
+        meaning: "a sector of which kernels wrote some bytes and L2 has not the others: hashed as if it had them, or read first",
+        source: "CMD is silent and counts whole sectors",
+    },
+    Setting {
+        key: "study",
+        default: "off",
+        allowed: Allowed::Choice(&["off", "on"]),
+        meaning: "count which written blocks are duplicates of any other, whatever the hash store holds",
+        source: "CMD, Figure 3",
+    },
+    Setting {
+        key: "probe_cycles",
+        default: "20",
+        allowed: Allowed::Whole(0, 1000),
+        meaning: "core cycles until a controller knows whether L2 has the reference of a block",
+        source: "choice: as long as a metadata cache; CMD says only that it costs time (section V-B)",
+    },
+    Setting {
+        key: "fifo_depth",
+        default: "16",
+        allowed: Allowed::Whole(1, 32),
+        meaning: "sectors that the read-only FIFO of an L2 slice holds",
+        source: "CMD, section IV-D",
+    },
+    Setting {
+        key: "fifo_cycles",
+        default: "2",
+        allowed: Allowed::Whole(0, 1000),
+        meaning: "L2 cycles that a hit in the FIFO takes longer than one in L2",
+        source: "choice: looked up when L2 has missed",
+    },
+];
 
-const GRANULARITY: Setting = Setting {
-    key: "granularity",
-    default: "block",
-    allowed: Allowed::Choice(&["block", "sector"]),
-    meaning: "what is compared and mapped: blocks of 128 bytes with sector masks, or each sector of 32 bytes by itself",
-    source: "CMD, section IV-B: sectors were tried and take too much of DRAM",
-};
+/// The settings from one key to another.
+const fn from_to(first: &str, last: &str) -> &'static [Setting] {
+    const TABLE: &[Setting] = &ALL;
+    TABLE.split_at(index(last) + 1).0.split_at(index(first)).1
+}
 
-const ONE_WORD_READS: Setting = Setting {
-    key: "one_word_reads",
-    default: "dram",
-    allowed: Allowed::Choice(&["dram", "map"]),
-    meaning: "what a read of a block of one repeated word costs: an access to DRAM, or a look into the address map, which has the word",
-    source: "CMD, sections IV-C and V-B: answers from the map are a part of cache-assisted reads, and `dedup` has none",
-};
+/// Where a setting stands; a key that is in no table does not compile.
+const fn index(key: &str) -> usize {
+    let mut k = 0;
+    while !same(ALL[k].key.as_bytes(), key.as_bytes()) {
+        k += 1;
+    }
+    k
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    let mut k = 0;
+    while k < a.len() && k < b.len() && a[k] == b[k] {
+        k += 1;
+    }
+    k == a.len() && k == b.len()
+}
 
 /// Settings of write deduplication.
-pub const DEDUP: &[Setting] = &[
-    GRANULARITY,
-    ONE_WORD_READS,
-    HASH,
-    HASH_INTERVAL,
-    SIMULATION_KEY,
-    STORE,
-    HASH_STORE,
-    MAX_COUNT,
-    MAP_CACHE,
-    TYPE_CACHE,
-    MASK_CACHE,
-    METADATA_WAYS,
-    METADATA_CYCLES,
-    PARTIAL_SECTORS,
-    STUDY,
-];
+pub const DEDUP: &[Setting] = from_to("granularity", "study");
 
 /// The same with cache-assisted reads.
-pub const DEDUP_CAR: &[Setting] = &[
-    HASH,
-    HASH_INTERVAL,
-    SIMULATION_KEY,
-    STORE,
-    HASH_STORE,
-    MAX_COUNT,
-    MAP_CACHE,
-    TYPE_CACHE,
-    MASK_CACHE,
-    METADATA_WAYS,
-    METADATA_CYCLES,
-    PARTIAL_SECTORS,
-    STUDY,
-    PROBE_CYCLES,
-];
+pub const DEDUP_CAR: &[Setting] = from_to("hash", "probe_cycles");
 
 /// The same with the read-only FIFO.
-pub const CMD: &[Setting] = &[
-    HASH,
-    HASH_INTERVAL,
-    SIMULATION_KEY,
-    STORE,
-    HASH_STORE,
-    MAX_COUNT,
-    MAP_CACHE,
-    TYPE_CACHE,
-    MASK_CACHE,
-    METADATA_WAYS,
-    METADATA_CYCLES,
-    PARTIAL_SECTORS,
-    STUDY,
-    PROBE_CYCLES,
-    FIFO_DEPTH,
-    FIFO_CYCLES,
-];
+pub const CMD: &[Setting] = from_to("hash", "fifo_cycles");
 
 /// Settings of ESD.
-pub const ESD: &[Setting] =
-    &[HASH_STORE, MAX_COUNT, MAP_CACHE, TYPE_CACHE, MASK_CACHE, METADATA_WAYS, METADATA_CYCLES, PARTIAL_SECTORS, STUDY];
+pub const ESD: &[Setting] = from_to("hash_store", "study");
 
 /// Settings of BCD.
-pub const BCD: &[Setting] = &[HASH_STORE, MAP_CACHE, TYPE_CACHE, METADATA_WAYS, METADATA_CYCLES];
+pub const BCD: &[Setting] = &[
+    ALL[index("hash_store")],
+    ALL[index("map_cache")],
+    ALL[index("type_cache")],
+    ALL[index("metadata_ways")],
+    ALL[index("metadata_cycles")],
+];
 
 /// A scheme that deduplicates whole blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
