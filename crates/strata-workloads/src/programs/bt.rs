@@ -1,18 +1,12 @@
 //! The Navier-Stokes equations with block tri-diagonal systems.
 
 use super::navier_stokes::{C1C5, C2, C3C4, DIFFUSION, Gas, Local, Problem};
-use super::sp::{LINES_PER_BLOCK, line_blocks, point_blocks};
-use crate::check::{Tolerance, close_doubles};
-use crate::gpu::{Array, Gpu};
+use super::navier_stokes_device::{Fields, Method, Shape, run};
+use crate::gpu::Gpu;
 use crate::module::module;
 use crate::program::{Program, sizes};
-use crate::{Info, Outcome, Size, Workload};
-use strata_host::{Arg, HostError};
-
-struct Shape {
-    points: usize,
-    steps: usize,
-}
+use crate::{Info, Size, Workload};
+use strata_host::HostError;
 
 const SHAPES: [(Size, Shape); 4] = [
     (Size::Tiny, Shape { points: 12, steps: 2 }),
@@ -23,7 +17,6 @@ const SHAPES: [(Size, Shape); 4] = [
 
 /// That of the published classes W and A, whose grids have 24 and 64 points.
 const DT: f64 = 0.0008;
-const LAUNCHES_PER_STEP: usize = 15;
 
 pub(super) const PROGRAM: &dyn Workload = &Program {
     info: Info {
@@ -36,90 +29,32 @@ pub(super) const PROGRAM: &dyn Workload = &Program {
     },
     module: &[module!("bt")],
     shapes: &SHAPES,
-    run,
+    run: |shape, seed, gpu| run(&METHOD, shape, seed, gpu),
 };
 
-fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
-    let problem = Problem::new(shape.points, seed);
-    let (mut field, forcing) = (problem.initial(), problem.forcing());
+const METHOD: Method = Method {
+    dt: DT,
+    launches_per_step: 15,
+    primitives: &["us", "vs", "ws", "qs", "rho_i", "square"],
+    matrices: &[("fjac", 25), ("njac", 25), ("lhs", 75)],
+    solve,
+    step,
+};
 
-    let device = Solver::new(gpu, &problem, &field, &forcing)?;
-    gpu.announce(LAUNCHES_PER_STEP * shape.steps);
-    for _ in 0..shape.steps {
-        device.step(gpu)?;
+fn solve(fields: &Fields, gpu: &mut Gpu<'_>) -> Result<(), HostError> {
+    let Fields { u, rhs, matrices, .. } = fields;
+    let [fjac, njac, lhs] = [0, 1, 2].map(|k| matrices[k]);
+    let dt = [fields.dt.clone()];
+    fields.everywhere(gpu, "scale_rhs", &[*rhs], &dt)?;
+    let primitives = fields.named(METHOD.primitives);
+    for [jacobians, build, solve] in
+        [["jacobians_x", "lhs_x", "x_solve"], ["jacobians_y", "lhs_y", "y_solve"], ["jacobians_z", "lhs_z", "z_solve"]]
+    {
+        fields.everywhere(gpu, jacobians, &[&[*u], &primitives[..], &[fjac, njac]].concat(), &[])?;
+        fields.everywhere(gpu, build, &[fjac, njac, lhs], &dt)?;
+        fields.along_lines(gpu, solve, &[lhs, *rhs], 1)?;
     }
-    gpu.synchronize();
-
-    for _ in 0..shape.steps {
-        step(&problem, &mut field, &forcing);
-    }
-    // Values are near 1 to 20; a step is some hundred roundings, and the blocks are diagonally dominant.
-    let tolerance = Tolerance { limit: 1e-11, scale: 1.0 };
-    Ok(close_doubles("values", &gpu.read(device.u)?, &problem.to_device(&field), tolerance))
-}
-
-/// What is in device memory.
-struct Solver {
-    points: usize,
-    row: usize,
-    u: Array<f64>,
-    rhs: Array<f64>,
-    forcing: Array<f64>,
-    velocity: [Array<f64>; 3],
-    qs: Array<f64>,
-    rho_i: Array<f64>,
-    square: Array<f64>,
-    fjac: Array<f64>,
-    njac: Array<f64>,
-    lhs: Array<f64>,
-}
-
-impl Solver {
-    fn new(gpu: &mut Gpu<'_>, problem: &Problem, field: &[Gas], forcing: &[Gas]) -> Result<Self, HostError> {
-        let size = problem.padded();
-        Ok(Self {
-            points: problem.points,
-            row: problem.row(),
-            u: gpu.array_of("u", &problem.to_device(field))?,
-            velocity: [gpu.zeros("us", size)?, gpu.zeros("vs", size)?, gpu.zeros("ws", size)?],
-            qs: gpu.zeros("qs", size)?,
-            rho_i: gpu.zeros("rho_i", size)?,
-            square: gpu.zeros("square", size)?,
-            rhs: gpu.zeros("rhs", 5 * size)?,
-            forcing: gpu.array_of("forcing", &problem.to_device(forcing))?,
-            fjac: gpu.zeros("fjac", 25 * size)?,
-            njac: gpu.zeros("njac", 25 * size)?,
-            lhs: gpu.zeros("lhs", 75 * size)?,
-        })
-    }
-
-    fn step(&self, gpu: &mut Gpu<'_>) -> Result<(), HostError> {
-        let (block, grid) = point_blocks(self.points);
-        let sizes = [Arg::from(self.points as i32), Arg::from(self.row as i32)];
-        let of = |arrays: &[Array<f64>]| arrays.iter().map(|a| Arg::from(*a)).collect::<Vec<_>>();
-        let everywhere = |gpu: &mut Gpu<'_>, kernel: &str, arrays: &[Array<f64>], dt: &[Arg]| {
-            gpu.launch(kernel, grid, block, &[&of(arrays)[..], dt, &sizes].concat())
-        };
-        let dt = [Arg::from(DT)];
-        let [us, vs, ws] = self.velocity;
-        let Self { u, rhs, forcing, qs, rho_i, square, fjac, njac, lhs, .. } = *self;
-        everywhere(gpu, "compute_primitives", &[u, forcing, rhs, us, vs, ws, qs, rho_i, square], &[])?;
-        for kernel in ["rhs_x", "rhs_y", "rhs_z"] {
-            everywhere(gpu, kernel, &[u, us, vs, ws, qs, rho_i, square, rhs], &[])?;
-        }
-        everywhere(gpu, "scale_rhs", &[rhs], &dt)?;
-        let lines = line_blocks(self.points, 1);
-        for [jacobians, build, solve] in [
-            ["jacobians_x", "lhs_x", "x_solve"],
-            ["jacobians_y", "lhs_y", "y_solve"],
-            ["jacobians_z", "lhs_z", "z_solve"],
-        ] {
-            everywhere(gpu, jacobians, &[u, us, vs, ws, qs, rho_i, square, fjac, njac], &[])?;
-            everywhere(gpu, build, &[fjac, njac, lhs], &dt)?;
-            gpu.launch(solve, lines, LINES_PER_BLOCK as u32, &[&of(&[lhs, rhs])[..], &sizes].concat())?;
-        }
-        everywhere(gpu, "add", &[u, rhs], &[])
-    }
+    Ok(())
 }
 
 /// A 5x5 matrix, column by column.

@@ -1,7 +1,7 @@
 //! Waves of one frequency on a flow: penta-diagonal systems with complex coefficients.
 
 use super::navier_stokes::{C1C5, C3C4, DIFFUSION, DSSP, Local, Problem, fourth_weights};
-use super::sp::{LINES_PER_BLOCK, line_blocks, point_blocks};
+use super::navier_stokes_device::{LINES_PER_BLOCK, line_blocks, point_blocks};
 use crate::check::{Tolerance, close_doubles};
 use crate::gpu::{Array, Gpu};
 use crate::math::sin_pi;

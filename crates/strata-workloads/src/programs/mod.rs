@@ -35,6 +35,7 @@ mod matmul_tiled;
 mod mis;
 mod mvt;
 mod navier_stokes;
+mod navier_stokes_device;
 mod nw;
 mod pagerank;
 mod palm;

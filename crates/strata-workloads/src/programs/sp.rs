@@ -1,18 +1,12 @@
 //! The Navier-Stokes equations with scalar penta-diagonal systems.
 
 use super::navier_stokes::{C1C5, C2, C3C4, DIFFUSION, DSSP, Gas, Local, Problem, fourth_weights};
-use crate::check::{Tolerance, close_doubles};
-use crate::gpu::{Array, Gpu, blocks};
+use super::navier_stokes_device::{Fields, Method, Shape, run};
+use crate::gpu::Gpu;
 use crate::module::module;
 use crate::program::{Program, sizes};
-use crate::{Info, Outcome, Size, Workload};
-use strata_core::Dim3;
-use strata_host::{Arg, HostError};
-
-struct Shape {
-    points: usize,
-    steps: usize,
-}
+use crate::{Info, Size, Workload};
+use strata_host::HostError;
 
 const SHAPES: [(Size, Shape); 4] = [
     (Size::Tiny, Shape { points: 12, steps: 3 }),
@@ -23,7 +17,6 @@ const SHAPES: [(Size, Shape); 4] = [
 
 /// That of the published classes W and A, whose grids have 36 and 64 points.
 const DT: f64 = 0.0015;
-const LAUNCHES_PER_STEP: usize = 15;
 
 pub(super) const PROGRAM: &dyn Workload = &Program {
     info: Info {
@@ -36,106 +29,38 @@ pub(super) const PROGRAM: &dyn Workload = &Program {
     },
     module: &[module!("sp")],
     shapes: &SHAPES,
-    run,
+    run: |shape, seed, gpu| run(&METHOD, shape, seed, gpu),
 };
 
-fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
-    let problem = Problem::new(shape.points, seed);
-    let (mut field, forcing) = (problem.initial(), problem.forcing());
+const METHOD: Method = Method {
+    dt: DT,
+    launches_per_step: 15,
+    primitives: &["us", "vs", "ws", "qs", "rho_i", "speed", "square"],
+    matrices: &[("lhs", 5), ("lhsp", 5), ("lhsm", 5)],
+    solve: solve_on_device,
+    step,
+};
 
-    let device = Solver::new(gpu, &problem, &field, &forcing)?;
-    gpu.announce(LAUNCHES_PER_STEP * shape.steps);
-    for _ in 0..shape.steps {
-        device.step(gpu)?;
-    }
-    gpu.synchronize();
-
-    for _ in 0..shape.steps {
-        step(&problem, &mut field, &forcing);
-    }
-    // Values are near 1 to 20; a step is some hundred roundings, and the systems are diagonally dominant.
-    let tolerance = Tolerance { limit: 1e-11, scale: 1.0 };
-    Ok(close_doubles("values", &gpu.read(device.u)?, &problem.to_device(&field), tolerance))
-}
-
-/// What is in device memory.
-struct Solver {
-    points: usize,
-    row: usize,
-    u: Array<f64>,
-    rhs: Array<f64>,
-    forcing: Array<f64>,
-    velocity: [Array<f64>; 3],
-    qs: Array<f64>,
-    rho_i: Array<f64>,
-    speed: Array<f64>,
-    square: Array<f64>,
-    lhs: [Array<f64>; 3],
-}
-
-impl Solver {
-    fn new(gpu: &mut Gpu<'_>, problem: &Problem, field: &[Gas], forcing: &[Gas]) -> Result<Self, HostError> {
-        let size = problem.padded();
-        Ok(Self {
-            points: problem.points,
-            row: problem.row(),
-            u: gpu.array_of("u", &problem.to_device(field))?,
-            velocity: [gpu.zeros("us", size)?, gpu.zeros("vs", size)?, gpu.zeros("ws", size)?],
-            qs: gpu.zeros("qs", size)?,
-            rho_i: gpu.zeros("rho_i", size)?,
-            speed: gpu.zeros("speed", size)?,
-            square: gpu.zeros("square", size)?,
-            rhs: gpu.zeros("rhs", 5 * size)?,
-            forcing: gpu.array_of("forcing", &problem.to_device(forcing))?,
-            lhs: [gpu.zeros("lhs", 5 * size)?, gpu.zeros("lhsp", 5 * size)?, gpu.zeros("lhsm", 5 * size)?],
-        })
-    }
-
-    fn step(&self, gpu: &mut Gpu<'_>) -> Result<(), HostError> {
-        let (block, grid) = point_blocks(self.points);
-        let sizes = [Arg::from(self.points as i32), Arg::from(self.row as i32)];
-        let of = |arrays: &[Array<f64>]| arrays.iter().map(|a| Arg::from(*a)).collect::<Vec<_>>();
-        let [us, vs, ws] = self.velocity;
-        let [lhs, lhsp, lhsm] = self.lhs;
-        let everywhere = |gpu: &mut Gpu<'_>, kernel: &str, arrays: &[Array<f64>], dt: &[Arg]| {
-            gpu.launch(kernel, grid, block, &[&of(arrays)[..], dt, &sizes].concat())
+fn solve_on_device(fields: &Fields, gpu: &mut Gpu<'_>) -> Result<(), HostError> {
+    let Fields { u, rhs, matrices, .. } = fields;
+    let dt = [fields.dt.clone()];
+    let turned = fields.named(&["us", "vs", "ws", "qs", "rho_i", "speed"]);
+    fields.everywhere(gpu, "txinvr", &[&[*rhs], &turned[..]].concat(), &dt)?;
+    for [velocity, build, solve, back] in
+        [["us", "lhs_x", "x_solve", "ninvr"], ["vs", "lhs_y", "y_solve", "pinvr"], ["ws", "lhs_z", "z_solve", "tzetar"]]
+    {
+        let coefficients = fields.named(&[velocity, "rho_i", "speed"]);
+        fields.everywhere(gpu, build, &[&matrices[..], &coefficients].concat(), &dt)?;
+        fields.along_lines(gpu, solve, &[&matrices[..], &[*rhs]].concat(), 3)?;
+        // Back from the last axis's waves to the gas itself, which needs the gas.
+        let gas = if back == "tzetar" {
+            [&[*u], &fields.named(&["us", "vs", "ws", "qs", "speed"])[..]].concat()
+        } else {
+            Vec::new()
         };
-        let dt = [Arg::from(DT)];
-        let Self { u, rhs, forcing, qs, rho_i, speed, square, .. } = *self;
-        everywhere(gpu, "compute_primitives", &[u, forcing, rhs, us, vs, ws, qs, rho_i, speed, square], &[])?;
-        for kernel in ["rhs_x", "rhs_y", "rhs_z"] {
-            everywhere(gpu, kernel, &[u, us, vs, ws, qs, rho_i, square, rhs], &[])?;
-        }
-        everywhere(gpu, "txinvr", &[rhs, us, vs, ws, qs, rho_i, speed], &dt)?;
-        let lines = line_blocks(self.points, 3);
-        let matrices = [lhs, lhsp, lhsm];
-        for (axis, (build, solve)) in
-            [("lhs_x", "x_solve"), ("lhs_y", "y_solve"), ("lhs_z", "z_solve")].iter().enumerate()
-        {
-            everywhere(gpu, build, &[&matrices[..], &[self.velocity[axis], rho_i, speed]].concat(), &dt)?;
-            let args = of(&[lhs, lhsp, lhsm, rhs]);
-            gpu.launch(solve, lines, LINES_PER_BLOCK as u32, &[&args[..], &sizes].concat())?;
-            match axis {
-                0 => everywhere(gpu, "ninvr", &[rhs], &[])?,
-                1 => everywhere(gpu, "pinvr", &[rhs], &[])?,
-                _ => everywhere(gpu, "tzetar", &[rhs, u, us, vs, ws, qs, speed], &[])?,
-            }
-        }
-        everywhere(gpu, "add", &[u, rhs], &[])
+        fields.everywhere(gpu, back, &[&[*rhs], &gas[..]].concat(), &[])?;
     }
-}
-
-/// Lines that the threads of a block solve.
-pub(super) const LINES_PER_BLOCK: usize = 64;
-
-/// Block and grid of kernels with one thread per point.
-pub(super) fn point_blocks(points: usize) -> (Dim3, Dim3) {
-    ((32, 4).into(), (blocks(points, 32), blocks(points, 4), points as u32).into())
-}
-
-/// Grid of kernels with one thread per line that does not lie on the boundary, for each of `matrices`.
-pub(super) fn line_blocks(points: usize, matrices: usize) -> Dim3 {
-    (blocks(points - 2, LINES_PER_BLOCK), points as u32 - 2, matrices as u32).into()
+    Ok(())
 }
 
 /// One step on the CPU: the change by the time step, factor after factor in the axes' characteristic variables.
