@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod cuda;
+mod files;
 pub(crate) mod gpus;
 pub(crate) mod mechanisms;
 pub(crate) mod offload;
