@@ -1,7 +1,9 @@
 //! Hostile text: no panic, no hang, no memory out of proportion.
 
 use std::fmt::Write;
+use strata_core::random::SplitMix64;
 use strata_ptx::parse;
+use strata_testkit::shuffled;
 
 const MODULE: &str = include_str!("data/runtime.ptx");
 
@@ -70,25 +72,10 @@ fn truncated_modules_never_panic() {
 #[test]
 fn shuffled_modules_never_panic() {
     let tokens: Vec<&str> = MODULE.split_inclusive([' ', '\t', '\n', ',', ';']).collect();
-    let mut state = 0x2545F4914F6CDD1Du64;
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
+    let strange = ["{", "}", "[", "(", ".", "@", "|", "\"", "/*", "<", "::", "é"];
+    let mut random = SplitMix64::new(1);
     for _ in 0..150 {
-        let mut shuffled = tokens.clone();
-        for _ in 0..30 {
-            let (a, b) = (random(shuffled.len()), random(shuffled.len()));
-            match random(4) {
-                0 => drop(shuffled.remove(a)),
-                1 => shuffled.insert(a, tokens[b % tokens.len()]),
-                2 => shuffled.swap(a, b),
-                _ => shuffled.insert(a, ["{", "}", "[", "(", ".", "@", "|", "\"", "/*", "<", "::", "é"][random(12)]),
-            }
-        }
-        let text = shuffled.concat();
+        let text = shuffled(&tokens, 30, &strange, &mut random).concat();
         let parsed = parse("shuffled.ptx", &text);
         parsed.render(&text, false);
         if let Some(module) = parsed.module {

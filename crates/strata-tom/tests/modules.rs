@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use strata_core::random::SplitMix64;
 use strata_ptx::ast::{Module, Type};
+use strata_testkit::shuffled;
 use strata_tom::candidate::{Assumptions, Found, find};
 
 fn folder(below: &str) -> PathBuf {
@@ -188,25 +190,11 @@ fn odd_functions() {
 fn shuffled_modules() {
     let text = std::fs::read_to_string(folder("../../workloads/bfs/bfs.ptx")).expect("readable");
     let lines: Vec<&str> = text.lines().collect();
-    let mut state = 0x2545F4914F6CDD1Du64;
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
+    let mut random = SplitMix64::new(1);
     let mut searched = 0;
     for _ in 0..400 {
-        let mut shuffled = lines.clone();
-        for _ in 0..4 {
-            let (a, b) = (random(shuffled.len()), random(shuffled.len()));
-            match random(3) {
-                0 => drop(shuffled.remove(a)),
-                1 => shuffled.insert(a, lines[b % lines.len()]),
-                _ => shuffled.swap(a, b),
-            }
-        }
-        if let Some(module) = strata_ptx::parse("shuffled.ptx", &shuffled.join("\n")).module {
+        let text = shuffled(&lines, 4, &[], &mut random).join("\n");
+        if let Some(module) = strata_ptx::parse("shuffled.ptx", &text).module {
             verify(&module, &find(&module, &Assumptions::default()));
             searched += 1;
         }
