@@ -2,18 +2,18 @@
 
 use crate::dedup::Mutation;
 use crate::settings::{CMD, DEDUP, Scheme, Settings};
-use crate::{DedupSide, ReadOnlyFifo, SectorSide, WrittenSectors};
+use crate::{DedupSide, ReadOnlyFifo, SectorSide};
 use std::collections::BTreeMap;
 use strata_core::settings::Settings as Values;
 use strata_core::{
-    Access, Addr, AddressSet, Bytes, GridSource, LaneMask, LineAddr, OpBatch, OpClass, OpInfo, Pattern, Space, Stop,
-    WarpId, WarpOp, WarpSource,
+    Access, Addr, AddressSet, AllocationId, Bytes, GridSource, HostEvent, LaneMask, LineAddr, OpBatch, OpClass, OpInfo,
+    Pattern, Space, Stop, WarpId, WarpOp, WarpSource,
 };
 use strata_sim::cache::SectorMask;
 use strata_sim::config::load;
 use strata_sim::seam::{Line, SideCount, Victim};
 use strata_sim::stats::Reading;
-use strata_sim::{KernelNeeds, Machine, MachineError};
+use strata_sim::{KernelNeeds, Layer, Machine, MachineBuilder, MachineError};
 
 /// What a warp does; lines are numbered from the first of the program's memory.
 #[derive(Clone, Copy)]
@@ -113,43 +113,42 @@ struct Rig {
     memory: BTreeMap<u64, Line>,
 }
 
-fn small_machine() -> Machine {
+fn small_machine() -> MachineBuilder {
     let small = ["l2.slices=1", "dram.channels=1", "l2.sets=1", "l2.ways=2", "l2.copies_fill=false"];
-    let mut machine = Machine::new(load("cmd-gddr6", &small).expect("a preset").config).expect("a machine");
-    machine.check_data();
-    machine
+    let mut builder = MachineBuilder::new(load("cmd-gddr6", &small).expect("a preset").config);
+    builder.check_data();
+    builder
 }
 
 impl Rig {
-    fn new(set: &[&str], mutation: Option<Mutation>, victim: fn(&Settings, WrittenSectors) -> Box<dyn Victim>) -> Self {
-        let mut machine = small_machine();
+    fn new(set: &[&str], mutation: Option<Mutation>, victim: fn(&Settings) -> Box<dyn Victim>) -> Self {
+        let mut builder = small_machine();
         let settings = Settings::of(Scheme::Cmd, &Values::read("cmd", CMD, set).expect("good values"));
-        let (gpu, written) = (machine.config().clone(), WrittenSectors::default());
-        machine.set_memory_side(|_| {
-            let mut side = DedupSide::new(&settings, &gpu, written.clone());
+        let (gpu, of_victim) = (builder.config().clone(), settings.clone());
+        builder.memory_side("cmd", Layer::Relocates, move |_| {
+            let mut side = DedupSide::new(&settings, &gpu);
             if let Some(mutation) = mutation {
                 side.mutate(mutation);
             }
-            vec![Box::new(side)]
+            Box::new(side)
         });
-        machine.set_victims(|_| victim(&settings, written.clone()));
-        Self { machine, memory: BTreeMap::new() }
+        builder.victim("cmd", move |_| victim(&of_victim));
+        Self { machine: builder.build().expect("a machine"), memory: BTreeMap::new() }
     }
 
     /// Write deduplication alone.
     fn of_writes(set: &[&str]) -> Self {
-        let mut machine = small_machine();
+        let mut builder = small_machine();
         let settings = Settings::of(Scheme::Dedup, &Values::read("dedup", DEDUP, set).expect("good values"));
-        let (gpu, written) = (machine.config().clone(), WrittenSectors::default());
-        machine.set_memory_side(|_| {
-            let written = written.clone();
-            vec![if settings.sectors {
-                Box::new(SectorSide::new(&settings, &gpu, written))
+        let gpu = builder.config().clone();
+        builder.memory_side("dedup", Layer::Relocates, move |_| {
+            if settings.sectors {
+                Box::new(SectorSide::new(&settings, &gpu))
             } else {
-                Box::new(DedupSide::new(&settings, &gpu, written))
-            }]
+                Box::new(DedupSide::new(&settings, &gpu))
+            }
         });
-        Self { machine, memory: BTreeMap::new() }
+        Self { machine: builder.build().expect("a machine"), memory: BTreeMap::new() }
     }
 
     /// Sectors are deduplicated each by itself.
@@ -170,7 +169,8 @@ impl Rig {
         self.memory.insert(FIRST + line, content(letters));
         let memory = &self.memory;
         let read = |line: LineAddr, out: &mut Line| *out = memory.get(&line.0).copied().unwrap_or([0; 128]);
-        self.machine.copy_in(Addr((FIRST + line) * 128), Bytes(128), read);
+        let (start, size) = (Addr((FIRST + line) * 128), Bytes(128));
+        self.machine.host_event(&HostEvent::CopyIn { start, size }, read);
     }
 
     /// Kernels, copies from the host and frees from a seed.
@@ -181,7 +181,8 @@ impl Rig {
         for kernel in 0..4 {
             self.run(&random_ops(seed * 10 + kernel, 300))?;
             self.copy_in(kernel, [2; 4]);
-            self.machine.freed(Addr((FIRST + 11) * 128), Bytes(128));
+            let (start, size) = (Addr((FIRST + 11) * 128), Bytes(128));
+            self.machine.host_event(&HostEvent::Free { id: AllocationId(11), start, size }, |_, _| ());
             self.memory.remove(&(FIRST + 11));
         }
         Ok(())
@@ -210,12 +211,12 @@ impl Victim for Empty {
     fn written(&mut self, _: LineAddr, _: SectorMask) {}
 }
 
-fn no_victims(_: &Settings, _: WrittenSectors) -> Box<dyn Victim> {
+fn no_victims(_: &Settings) -> Box<dyn Victim> {
     Box::new(Empty)
 }
 
-fn fifo(settings: &Settings, written: WrittenSectors) -> Box<dyn Victim> {
-    Box::new(ReadOnlyFifo::new(settings.fifo.expect("CMD has one"), written))
+fn fifo(settings: &Settings) -> Box<dyn Victim> {
+    Box::new(ReadOnlyFifo::new(settings.fifo.expect("CMD has one")))
 }
 
 const R: u64 = 1;
@@ -300,12 +301,12 @@ fn a_fifo_that_keeps_what_was_written_is_found() {
     let mut rig = Rig::new(&[], None, fifo);
     rig.copy_in(R, [9, 8, 7, 6]);
     rig.run(&ops).expect("it runs");
-    let mut rig = Rig::new(&[], None, |settings, written| Box::new(Forgetful(fifo(settings, written))));
+    let mut rig = Rig::new(&[], None, |settings| Box::new(Forgetful(fifo(settings))));
     rig.copy_in(R, [9, 8, 7, 6]);
     let error = rig.run(&ops).expect_err("it is found").to_string();
     assert!(error.contains("finds old data in the sector"), "{error}");
     // A host copy drops what the FIFO has, too.
-    let mut rig = Rig::new(&[], None, |settings, written| Box::new(Forgetful(fifo(settings, written))));
+    let mut rig = Rig::new(&[], None, |settings| Box::new(Forgetful(fifo(settings))));
     rig.copy_in(R, [9, 8, 7, 6]);
     rig.run(&[Do::Load(R), PUSH[0], PUSH[1]]).expect("nothing is written");
     rig.copy_in(R, [1, 2, 3, 4]);

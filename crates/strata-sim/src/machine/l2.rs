@@ -4,6 +4,7 @@
 //! and all behind it wait with it: that is how a slow memory is felt by the SMs.
 
 use super::crossbar::Port;
+use super::home::Home;
 use super::sm_memory::Kind;
 use super::{Event, Machine, NONE};
 use crate::cache::{Line, Place, SectorMask, Tags};
@@ -184,7 +185,7 @@ impl Machine {
             self.tell_written(slice, r.line, r.sectors);
         }
         if self.victims.is_some() {
-            ready += self.ask_victims(slice, place, r.line, r.sectors);
+            ready += self.ask_victims(r.home, place, r.line, r.sectors);
         }
         let s = &mut self.slices[usize::from(slice)];
         let line = s.tags.line_mut(place);
@@ -217,14 +218,19 @@ impl Machine {
 
     /// Takes what the slice's victim buffer has of sectors that L2 lacks: the L2 cycles that it takes.
     #[cold]
-    fn ask_victims(&mut self, slice: u16, place: Place, named: LineAddr, sectors: SectorMask) -> u64 {
+    fn ask_victims(&mut self, home: Home, place: Place, named: LineAddr, sectors: SectorMask) -> u64 {
         let Some(buffers) = &mut self.victims else { return 0 };
-        let line = self.slices[usize::from(slice)].tags.line_mut(place);
+        let line = self.slices[usize::from(home.slice)].tags.line_mut(place);
         let lacking = sectors.without(line.valid.or(line.pending));
         if lacking.is_empty() {
             return 0;
         }
-        let (supplied, cycles) = buffers[usize::from(slice)].missed(named, lacking);
+        let buffer = &mut buffers[usize::from(home.slice)];
+        let (supplied, cycles) = buffer.missed(named, lacking);
+        if !supplied.is_empty() {
+            let note = self.sides.as_ref().map_or(SectorMask::NONE, |sides| sides.note(home));
+            buffer.supplied(named, supplied, note);
+        }
         line.valid = line.valid.or(supplied);
         self.watch_supplied(named, supplied);
         u64::from(cycles)

@@ -6,6 +6,7 @@
 //!
 //! | file | does |
 //! | --- | --- |
+//! | `builder.rs` | how mechanisms get into a machine, and which do not go together |
 //! | `mod.rs` | what the machine is made of, launches, CTA dispatch, the event loop |
 //! | `warp.rs` | a warp: what it has not issued yet, its scoreboard |
 //! | `issue.rs` | segments, issue slots, the turn of a warp |
@@ -20,7 +21,8 @@
 //! | `stacks.rs` | memory stacks: links to the GPU and between them |
 //! | `near.rs` | SMs on memory stacks: their way to memory |
 //! | `plan/` | plans of memory sides, tables, units, copies from L2 |
-//! | `offload.rs` | the offload mechanism |
+//! | `offload/` | the offload mechanism |
+//! | `host.rs` | what the host does, and who hears of it |
 //! | `copies.rs` | copies between host and device |
 //! | `conserve.rs` | checks that nothing was lost |
 //! | `watch.rs` | where the machine tells those who watch it: |
@@ -30,6 +32,7 @@
 //! | `hang.rs` | who waits when nothing happens any more |
 
 mod barrier;
+mod builder;
 mod check;
 mod conserve;
 mod copies;
@@ -37,6 +40,7 @@ mod crossbar;
 mod explain;
 mod hang;
 mod home;
+mod host;
 mod issue;
 mod l2;
 mod memory;
@@ -56,6 +60,7 @@ mod translate;
 mod warp;
 mod watch;
 
+pub use builder::{Layer, MachineBuilder};
 pub use check::Counts as CheckCounts;
 pub use conserve::{Imbalance, Imbalances};
 pub use copies::CopyStats;
@@ -65,7 +70,7 @@ use crate::calendar::Calendar;
 use crate::config::GpuConfig;
 use crate::link::Link;
 use crate::queue::EventQueue;
-use crate::seam::{HostCall, Line, Place, Victim};
+use crate::seam::{HostListener, Line, Victim};
 use crate::slab::Slab;
 use crate::stats::{MachineStats, Reading, StackStats};
 use crate::time::{Cycles, Picos};
@@ -84,7 +89,7 @@ use paging::Pager;
 use plan::MemorySides;
 use sm_memory::{LoadOp, LoadStoreUnit, Request};
 use stacks::Stacks;
-use strata_core::{Addr, Bytes, GridSource, LineAddr, WarpId};
+use strata_core::{GridSource, LineAddr, WarpId};
 use translate::Tlbs;
 use warp::WarpState;
 
@@ -204,6 +209,7 @@ pub struct Machine {
     victims: Option<Vec<Box<dyn Victim>>>,
     pager: Option<Box<Pager>>,
     offload: Option<Box<Offloader>>,
+    listeners: Vec<Box<dyn HostListener>>,
     /// Launches so far.
     launched: u32,
     host_link: Link,
@@ -245,7 +251,10 @@ pub enum MachineError {
     /// The simulator lost or invented something; see `conserve`.
     #[error("the simulator lost count, which is a fault of its own, please report it: {0}")]
     Conservation(#[from] Imbalances),
-    /// With [`Machine::check_data`]: a load would get old data. The text names the load, the address and what was missed.
+    /// Mechanisms that do not go together, or not with this GPU; the text says which and why.
+    #[error("{0}")]
+    Refused(String),
+    /// With [`MachineBuilder::check_data`]: a load would get old data. The text names the load, the address and what was missed.
     #[error("the machine lost data: {0}")]
     Data(String),
     /// The DRAM of the configuration is impossible.
@@ -257,7 +266,7 @@ pub enum MachineError {
 }
 
 impl Machine {
-    /// A machine at rest.
+    /// A plain machine at rest; [`MachineBuilder`] puts mechanisms into one.
     pub fn new(config: GpuConfig) -> Result<Self, MachineError> {
         let channels = (0..config.dram.channels).map(|_| ChannelPort::new(&config)).collect::<Result<_, _>>()?;
         let sm = || Sm {
@@ -287,6 +296,7 @@ impl Machine {
             victims: None,
             pager: None,
             offload: None,
+            listeners: Vec::new(),
             launched: 0,
             host_link: Link::new(&config.host_link),
             copies: CopyStats::default(),
@@ -331,27 +341,6 @@ impl Machine {
         }
     }
 
-    /// Gives every L2 slice a victim buffer.
-    pub fn set_victims(&mut self, mut buffer: impl FnMut(u32) -> Box<dyn Victim>) {
-        self.victims = Some((0..self.config.l2.slices).map(&mut buffer).collect());
-    }
-
-    /// Lets a mechanism say where lines live.
-    pub fn set_place(&mut self, place: Box<dyn Place>) {
-        self.interleave.set_place(place);
-    }
-
-    /// The program got memory that it calls `name`.
-    pub fn allocated(&mut self, start: Addr, size: Bytes, name: &str) {
-        self.names.allocated(start, size, name);
-        self.host_call(&HostCall::Allocates { start, size, name: name.to_owned() });
-    }
-
-    /// The next kernel is called `name`.
-    pub fn launches(&mut self, name: &str) {
-        self.names.launched(name);
-    }
-
     /// Simulated time so far.
     pub fn now(&self) -> Picos {
         self.now
@@ -392,7 +381,7 @@ impl Machine {
         Ok(ctas)
     }
 
-    /// Runs a kernel from launch to end.
+    /// Runs a kernel from launch to end. Who drives the machine tells [`Machine::host_event`] of the launch, before and after.
     pub fn run_kernel<S: GridSource>(
         &mut self,
         source: &mut S,
@@ -404,7 +393,6 @@ impl Machine {
         self.launched += 1;
         self.prepare(per_sm, needs);
         self.check_begins(source.instructions());
-        self.host_call(&HostCall::Launches);
         let sms = self.config.sm.count;
         let slots = (u64::from(per_sm) * u64::from(sms)).min(source.ctas()) as u32;
         let warps_per_cta = source.warps_per_cta();
@@ -465,7 +453,6 @@ impl Machine {
         let end = end.max(self.core_cycle(self.last_store)) + u64::from(self.config.launch.after);
         self.now = self.core_time(end);
         self.come_to_rest(&mut |line, data| source.read_line(line, data));
-        self.host_call(&HostCall::KernelEnded);
         self.check_conservation()?;
         self.check_ends()?;
         Ok(KernelTime {

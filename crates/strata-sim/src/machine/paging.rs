@@ -4,18 +4,15 @@
 //! walk ends here.
 
 use super::sm_memory::LineOp;
-use super::translate::Tlbs;
 use super::{Event, Machine};
 use crate::cache::SectorMask;
 use crate::link::Direction;
-use crate::seam::{
-    AccessInfo, Action, Actions, FaultId, HostCall, Line, PageId, PageRange, Paging, SideCount, Token, Walk,
-};
+use crate::seam::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, SideCount, Token, Walk};
 use crate::slab::Slab;
 use crate::time::Picos;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
-use strata_core::{Addr, Bytes, LineAddr, SECTOR_BYTES};
+use strata_core::{Addr, Bytes, HostEvent, LineAddr, SECTOR_BYTES};
 
 /// The paging mechanism and the accesses that it makes wait.
 pub(super) struct Pager {
@@ -32,26 +29,27 @@ pub(super) struct Pager {
     actions: Actions,
 }
 
-impl Machine {
-    /// Puts a mechanism in charge of where pages of `memory` are, after [`Machine::check_data`] if that is wanted.
-    /// Translation of these pages is on from now on.
-    pub fn set_paging(&mut self, mechanism: Box<dyn Paging>, memory: Range<Addr>) {
-        let lines = memory.start.line().0..memory.end.line().0;
-        if let Some(checker) = &mut self.checker {
-            checker.pages_are(lines.clone());
-        }
-        self.tlbs = Some(Tlbs::new(&self.config));
-        self.pager = Some(Box::new(Pager {
+impl Pager {
+    /// A mechanism in charge of where pages of `memory` are.
+    pub(super) fn new(mechanism: Box<dyn Paging>, memory: &Range<Addr>) -> Self {
+        Self {
             wants_touches: mechanism.wants_touches(),
             mechanism,
-            lines,
+            lines: memory.start.line().0..memory.end.line().0,
             walking: Slab::default(),
             waiting: FxHashMap::default(),
             staying: None,
             actions: Actions::new(),
-        }));
+        }
     }
 
+    /// The lines that it has charge of.
+    pub(super) fn lines(&self) -> Range<u64> {
+        self.lines.clone()
+    }
+}
+
+impl Machine {
     /// True if a mechanism has charge of a line.
     #[inline]
     pub(super) fn is_paged(&self, line: LineAddr) -> bool {
@@ -148,29 +146,13 @@ impl Machine {
         self.act(t);
     }
 
-    /// Tells the mechanism what the host does; the host goes on.
-    pub fn host_call(&mut self, call: &HostCall) {
+    /// Tells the mechanism what the host does.
+    pub(super) fn tell_pager(&mut self, event: &HostEvent) {
         let now = self.now;
         if let Some(pager) = &mut self.pager {
-            pager.mechanism.host(call, now, &mut pager.actions);
+            pager.mechanism.host(event, now, &mut pager.actions);
         }
         self.act(now);
-    }
-
-    /// The same, and the host waits until all that the mechanism does has ended.
-    pub(super) fn host_call_and_wait(&mut self, call: &HostCall, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
-        let start = self.core_cycle(self.now);
-        self.come_to_rest(memory);
-        self.host_call(call);
-        self.come_to_rest(memory);
-        self.copies.cycles += self.core_cycle(self.now) - start;
-    }
-
-    /// The host waits for the device; `memory` reads the program's memory.
-    pub fn synchronize(&mut self, mut memory: impl FnMut(LineAddr, &mut Line)) {
-        if self.pager.is_some() {
-            self.host_call_and_wait(&HostCall::Synchronises, &mut memory);
-        }
     }
 
     /// Does what the mechanism asks.

@@ -1,8 +1,8 @@
 //! Programs for the machine, written as lists of operations, without an emulator.
 
 use strata_core::{
-    Access, Addr, AddressSet, GridSource, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,
-    WarpSource,
+    Access, Addr, AddressSet, Bytes, GridSource, HostEvent, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop,
+    WarpId, WarpOp, WarpSource,
 };
 use strata_sim::config::{GpuConfig, load};
 use strata_sim::stats::Reading;
@@ -182,6 +182,14 @@ impl Bench {
     /// At rest.
     pub(crate) fn new(config: GpuConfig) -> Self {
         Self(Machine::new(config).expect("a machine"))
+    }
+
+    pub(crate) fn copy_in(&mut self, start: Addr, size: Bytes) {
+        self.0.host_event(&HostEvent::CopyIn { start, size }, |_, _| ());
+    }
+
+    pub(crate) fn copy_out(&mut self, start: Addr, size: Bytes) {
+        self.0.host_event(&HostEvent::CopyOut { start, size }, |_, _| ());
     }
 
     /// Runs a script whose CTAs have so many bytes of shared memory.
