@@ -124,7 +124,7 @@ impl Rig {
     fn new(set: &[&str], mutation: Option<Mutation>, victim: fn(&Settings) -> Box<dyn Victim>) -> Self {
         let mut builder = small_machine();
         let settings = Settings::of(Scheme::Cmd, &Values::read("cmd", CMD, set).expect("good values"));
-        let (gpu, of_victim) = (builder.config().clone(), settings.clone());
+        let gpu = builder.config().clone();
         builder.memory_side("cmd", Layer::Relocates, move |_| {
             let mut side = DedupSide::new(&settings, &gpu);
             if let Some(mutation) = mutation {
@@ -132,7 +132,7 @@ impl Rig {
             }
             Box::new(side)
         });
-        builder.victim("cmd", move |_| victim(&of_victim));
+        builder.victim("cmd", move |_| victim(&settings));
         Self { machine: builder.build().expect("a machine"), memory: BTreeMap::new() }
     }
 

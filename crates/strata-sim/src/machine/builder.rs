@@ -152,7 +152,9 @@ impl MachineBuilder {
             machine.pager = Some(Box::new(pager));
         }
         if let Some(mut victim) = self.victims.pop() {
-            machine.victims = Some((0..machine.config.l2.slices).map(&mut victim.what).collect());
+            for (number, slice) in (0..).zip(&mut machine.slices) {
+                slice.victim = Some((victim.what)(number));
+            }
         }
         if let Some(place) = self.places.pop() {
             machine.interleave.set_place(place.what);

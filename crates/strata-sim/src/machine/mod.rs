@@ -4,6 +4,9 @@
 //! its segment; a memory request visits the units on its way as events; a unit whose order of service cannot matter is a
 //! next-free time. All events are ordered by (time, sequence), so two runs are the same, byte for byte.
 //!
+//! A *part* owns its state and knows nobody: it is told what comes and says what has to happen next, and the machine lets it
+//! happen. So a part can be tried with a test above and below it.
+//!
 //! | file | does |
 //! | --- | --- |
 //! | `builder.rs` | how mechanisms get into a machine, and which do not go together |
@@ -11,13 +14,18 @@
 //! | `warp.rs` | a warp: what it has not issued yet, its scoreboard |
 //! | `issue.rs` | segments, issue slots, the turn of a warp |
 //! | `barrier.rs` | CTA barriers |
-//! | `sm_memory.rs` | the memory side of an SM: coalescing, L1, constant memory, loads that wait |
+//! | `sm_memory.rs` | memory as an SM uses it: coalescing, loads that wait, requests that leave |
+//! | `memory_unit.rs` | a part: the load/store unit of an SM and its constant cache |
+//! | `l1.rs` | a part: the L1 of an SM |
 //! | `translate.rs` | TLBs |
 //! | `paging.rs` | the paging mechanism |
 //! | `home.rs` | which slice and partition serve a line |
-//! | `crossbar.rs` | ports between SMs and slices |
-//! | `l2.rs` | L2 slices |
-//! | `memory.rs` | DRAM channels and the way to them |
+//! | `crossbar.rs` | a part: ports between SMs and slices |
+//! | `l2.rs` | L2: what becomes of what its slices say |
+//! | `slice.rs` | a part: an L2 slice |
+//! | `waiting.rs` | requests that wait for a line, in L1 and in slices |
+//! | `memory.rs` | the way from L2 to memory |
+//! | `channel_port.rs` | a part: a DRAM channel and what waits to enter it |
 //! | `stacks.rs` | memory stacks: links to the GPU and between them |
 //! | `near.rs` | SMs on memory stacks: their way to memory |
 //! | `plan/` | plans of memory sides, tables, units, copies from L2 |
@@ -33,6 +41,7 @@
 
 mod barrier;
 mod builder;
+mod channel_port;
 mod check;
 mod conserve;
 mod copies;
@@ -42,8 +51,10 @@ mod hang;
 mod home;
 mod host;
 mod issue;
+mod l1;
 mod l2;
 mod memory;
+mod memory_unit;
 mod names;
 mod near;
 mod offload;
@@ -51,12 +62,14 @@ mod paging;
 mod plan;
 #[cfg(test)]
 mod seam_tests;
+mod slice;
 mod sm_memory;
 mod stacks;
 mod tables;
 #[cfg(test)]
 mod testing;
 mod translate;
+mod waiting;
 mod warp;
 mod watch;
 
@@ -65,29 +78,30 @@ pub use check::Counts as CheckCounts;
 pub use conserve::{Imbalance, Imbalances};
 pub use copies::CopyStats;
 
-use crate::cache::Tags;
 use crate::calendar::Calendar;
 use crate::config::GpuConfig;
 use crate::link::Link;
 use crate::queue::EventQueue;
-use crate::seam::{HostListener, Line, Victim};
+use crate::seam::{HostListener, Line};
 use crate::slab::Slab;
 use crate::stats::{MachineStats, Reading, StackStats};
 use crate::time::{Cycles, Picos};
 use crate::view::UNITS;
 use barrier::BarrierGroup;
+use channel_port::{ChannelPort, Turn};
 use check::{Checker, Step};
-use crossbar::Port;
+use crossbar::Crossbar;
 use explain::Explanation;
 use home::Interleave;
 use issue::Views;
-use l2::{Miss, Slice};
-use memory::ChannelPort;
+use l2::Miss;
+use memory_unit::MemoryUnit;
 use names::Names;
 use offload::Offloader;
 use paging::Pager;
 use plan::MemorySides;
-use sm_memory::{LoadOp, LoadStoreUnit, Request};
+use slice::Slice;
+use sm_memory::{LoadOp, Request};
 use stacks::Stacks;
 use strata_core::{GridSource, LineAddr, WarpId};
 use translate::Tlbs;
@@ -178,15 +192,7 @@ struct Scheduler {
 struct Sm {
     schedulers: Vec<Scheduler>,
     shared: Calendar,
-    lsu: LoadStoreUnit,
-    l1: Tags,
-    constants: Tags,
-    /// Requests that wait for a line on its way, by place in `l1`.
-    waiters: Vec<u32>,
-    /// Line requests under way.
-    outstanding: u32,
-    /// Requests that could not leave because too many were under way, oldest first.
-    held: std::collections::VecDeque<u32>,
+    memory: MemoryUnit,
     /// Warps dealt to schedulers so far.
     dealt: u32,
 }
@@ -198,15 +204,12 @@ pub struct Machine {
     sms: Vec<Sm>,
     slices: Vec<Slice>,
     channels: Vec<ChannelPort>,
-    /// Ports of SMs to the crossbar, and from it.
-    ports_out: Vec<Port>,
-    ports_in: Vec<Port>,
+    crossbar: Crossbar,
     tlbs: Option<Tlbs>,
     interleave: Interleave,
     stacks: Option<Box<Stacks>>,
     /// Mechanisms, one field per seam.
     sides: Option<Box<MemorySides>>,
-    victims: Option<Vec<Box<dyn Victim>>>,
     pager: Option<Box<Pager>>,
     offload: Option<Box<Offloader>>,
     listeners: Vec<Box<dyn HostListener>>,
@@ -235,8 +238,7 @@ pub struct Machine {
     /// Scratch, kept for its memory.
     lines: Vec<crate::coalesce::LineRequest>,
     opened: Vec<strata_core::WarpId>,
-    done: Vec<(u64, u32)>,
-    freed: Vec<u16>,
+    turn: Turn,
 }
 
 /// Something a machine cannot do.
@@ -272,28 +274,18 @@ impl Machine {
         let sm = || Sm {
             schedulers: vec![Scheduler::default(); config.sm.schedulers as usize],
             shared: Calendar::default(),
-            lsu: LoadStoreUnit::new(config.sm.memory_queue),
-            l1: Tags::new(l1_sets(&config), config.l1.ways),
-            constants: Tags::new(
-                (config.constant.size.0 / strata_core::LINE_BYTES / u64::from(config.constant.ways)).max(1) as u32,
-                config.constant.ways,
-            ),
-            waiters: vec![NONE; (l1_sets(&config) * config.l1.ways) as usize],
-            outstanding: 0,
-            held: std::collections::VecDeque::new(),
+            memory: MemoryUnit::new(&config),
             dealt: 0,
         };
         Ok(Self {
             sms: (0..config.all_sms()).map(|_| sm()).collect(),
             slices: (0..config.l2.slices).map(|_| Slice::new(&config)).collect(),
             channels,
-            ports_out: vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize],
-            ports_in: vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize],
+            crossbar: Crossbar::new(&config),
             tlbs: Tlbs::if_enabled(&config),
             interleave: Interleave::new(&config),
             stacks: Stacks::of(&config),
             sides: None,
-            victims: None,
             pager: None,
             offload: None,
             listeners: Vec::new(),
@@ -317,8 +309,7 @@ impl Machine {
             names: Names::default(),
             lines: Vec::new(),
             opened: Vec::new(),
-            done: Vec::new(),
-            freed: Vec::new(),
+            turn: Turn::default(),
             config,
         })
     }
@@ -474,9 +465,9 @@ impl Machine {
             if shared.from_l1 {
                 // What shared memory takes of the common array is missing from L1.
                 let left = u64::from(l1.ways) * l1.size.0.saturating_sub(taken) / l1.size.0;
-                sm.l1.limit_ways(left as u32);
+                sm.memory.l1.limit_ways(left as u32);
             } else if l1.flush_at_launch && flushes {
-                sm.l1.clear();
+                sm.memory.l1.clear();
             }
         }
     }
@@ -529,8 +520,4 @@ impl Machine {
         self.come_to_rest(&mut |_, _| ());
         self.groups = Slab::default();
     }
-}
-
-fn l1_sets(config: &GpuConfig) -> u32 {
-    ((config.l1.size.0 / strata_core::LINE_BYTES) as u32 / config.l1.ways.max(1)).max(1)
 }

@@ -5,7 +5,6 @@
 
 use super::sm_memory::LineOp;
 use super::{Event, Machine};
-use crate::cache::SectorMask;
 use crate::link::Direction;
 use crate::seam::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, SideCount, Token, Walk};
 use crate::slab::Slab;
@@ -219,7 +218,8 @@ impl Machine {
 
     /// An access whose page has come goes on, when its SM's load/store unit has a cycle for it.
     fn replay(&mut self, op: LineOp, t: Picos) {
-        let at = self.lsu_replays(op.sm, self.core_cycle(t));
+        let cycle = self.core_cycle(t);
+        let at = self.sms[op.sm as usize].memory.lsu.replay(cycle);
         self.watch_goes_on(&op, at);
         if let Some(tlbs) = &mut self.tlbs {
             let page = tlbs.page_of(op.request.line);
@@ -239,20 +239,14 @@ impl Machine {
     /// Drops the lines of pages from all caches; dirty sectors are written back.
     fn drop_lines(&mut self, range: PageRange, t: Picos) {
         let Some(lines) = self.tlbs.as_ref().map(|tlbs| tlbs.lines_of(range)) else { return };
-        for sm in 0..self.sms.len() as u32 {
-            self.drop_range_from_l1(sm, &lines);
+        for sm in &mut self.sms {
+            sm.memory.l1.invalidate_range(&lines);
         }
         let now = self.config.clock.l2.next(t).0;
         for line in lines.map(LineAddr) {
             let home = self.interleave.home(line);
-            self.tell_written(home.slice, line, SectorMask::ALL);
-            let tags = &mut self.slices[usize::from(home.slice)].tags;
-            // A line on its way stays: who waits for it was here before the page left.
-            if tags.peek(home.set, line).is_some_and(|l| l.pending.is_empty())
-                && let Some(left) = tags.remove(home.set, line)
-                && !left.dirty.is_empty()
-            {
-                self.write_back(line, left.dirty, left.valid, now);
+            if let Some(left) = self.slices[usize::from(home.slice)].drop_line(home.set, line) {
+                self.write_back(line, left.sectors, left.valid, now);
             }
         }
     }

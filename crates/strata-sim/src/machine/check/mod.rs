@@ -113,7 +113,7 @@ pub(super) struct Checker {
 impl Checker {
     /// Of a machine with these SMs, at whose caches nothing has happened yet.
     pub(super) fn of(sms: &[Sm]) -> Self {
-        let l1_lines = sms.first().map_or(0, |sm| sm.waiters.len());
+        let l1_lines = sms.first().map_or(0, |sm| sm.memory.l1.places());
         Self::new(sms.len(), l1_lines)
     }
 

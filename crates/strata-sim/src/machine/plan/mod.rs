@@ -212,7 +212,7 @@ impl Machine {
         if let Some(sides) = &self.sides {
             self.read_sides(sides, &mut reading);
         }
-        for buffer in self.victims.iter().flatten() {
+        for buffer in self.slices.iter().filter_map(|slice| slice.victim.as_ref()) {
             reading.add_counts(buffer.counts());
         }
         reading
@@ -284,7 +284,7 @@ impl Machine {
                 sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
                 let tag = if asked.miss == NONE { NONE } else { Event::new(Event::FILL, asked.miss).0 };
                 *self.kept(asked.home.slice, Kept::of(asked.miss)) -= 1;
-                self.dram(asked.home.slice, asked.home.partition, at, sectors, dir, tag, asked.ready);
+                self.dram(asked.home.access_at(at, sectors, dir, tag), asked.ready);
                 continue;
             }
             let plan = sides.plan.clone();
@@ -400,11 +400,11 @@ impl Machine {
     /// A write is posted: its step ends when the channel's queue has it.
     fn step_to_dram(&mut self, step: u32, home: Home, at: LocalAddr, sectors: SectorMask, dir: Dir, now: u64) {
         if dir == Dir::Write {
-            self.dram(home.slice, home.partition, at, sectors, dir, NONE, now);
+            self.dram(home.access_at(at, sectors, dir, NONE), now);
             self.end_step(step);
         } else {
             let tag = Event::new(Event::STEP, step).0;
-            self.dram(home.slice, home.partition, at, sectors, dir, tag, now);
+            self.dram(home.access_at(at, sectors, dir, tag), now);
         }
     }
 
@@ -423,9 +423,9 @@ impl Machine {
                 if let Some((_, sectors)) = left {
                     sides.count(TrafficId::METADATA, Dir::Write, false, u64::from(sectors.count()) * SECTOR_BYTES);
                 }
-                self.dram(home.slice, home.partition, at, sector, Dir::Read, tag, hit);
+                self.dram(home.access_at(at, sector, Dir::Read, tag), hit);
                 if let Some((at, sectors)) = left {
-                    self.dram(home.slice, home.partition, at, sectors, Dir::Write, NONE, hit);
+                    self.dram(home.access_at(at, sectors, Dir::Write, NONE), hit);
                 }
             }
         }
