@@ -1,7 +1,7 @@
 //! Gives allocations their targets as a program makes them, and keeps the books of both memories.
 
-use crate::{Allocations, Target, Targets};
-use std::collections::BTreeMap;
+use crate::{Target, Targets};
+use std::collections::{BTreeMap, BTreeSet};
 use strata_core::config::format_size;
 use strata_core::{Addr, Bytes};
 
@@ -71,7 +71,8 @@ impl Share {
 #[derive(Debug)]
 pub struct Annotator {
     targets: Targets,
-    allocations: Allocations,
+    /// Names that have a target and that no allocation has had.
+    unmet: BTreeSet<String>,
     shares: BTreeMap<u64, Share>,
     used: Share,
     device: u64,
@@ -81,14 +82,13 @@ impl Annotator {
     /// For a device of this size; what holds metadata is not for programs.
     pub fn new(targets: Targets, device: Bytes) -> Self {
         let device = device.0 - device.0 / 256;
-        let allocations = Allocations::default();
-        allocations.expect(targets.iter().map(|(name, _)| name.to_owned()));
-        Self { targets, allocations, shares: BTreeMap::new(), used: Share::default(), device }
+        let unmet = targets.iter().map(|(name, _)| name.to_owned()).collect();
+        Self { targets, unmet, shares: BTreeMap::new(), used: Share::default(), device }
     }
 
-    /// The targets of addresses, for memory sides.
-    pub fn allocations(&self) -> Allocations {
-        self.allocations.clone()
+    /// Names that targets were given for and that no allocation has had so far.
+    pub fn unmet(&self) -> impl Iterator<Item = &str> {
+        self.unmet.iter().map(String::as_str)
     }
 
     /// An allocation is made. If it is refused, nothing has changed.
@@ -109,8 +109,7 @@ impl Annotator {
         }
         self.used = Share { device: self.used.device + share.device, buddy: self.used.buddy + share.buddy };
         self.shares.insert(start.0, share);
-        self.allocations.add(start, size, target);
-        self.allocations.met(name);
+        self.unmet.remove(name);
         Ok(())
     }
 
@@ -118,7 +117,6 @@ impl Annotator {
     pub fn freed(&mut self, start: Addr) {
         let Some(share) = self.shares.remove(&start.0) else { return };
         self.used = Share { device: self.used.device - share.device, buddy: self.used.buddy - share.buddy };
-        self.allocations.remove(start);
     }
 }
 
@@ -147,8 +145,7 @@ mod tests {
         annotator.freed(Addr(0));
         assert_eq!(annotator.allocated("c", Addr(64 * MIB), Bytes(MIB), false), Ok(()));
         assert_eq!(annotator.used, Share { device: 6 * MIB, buddy: 15 * MIB });
-        assert_eq!(annotator.allocations().target(Addr(32 * MIB).line()), Target::X4);
-        assert!(annotator.allocations().unmet().is_empty());
+        assert_eq!(annotator.unmet().count(), 0);
     }
 
     #[test]
@@ -163,7 +160,7 @@ mod tests {
     #[test]
     fn managed_memory_is_not_compressed() {
         let mut annotator = annotator(&[("m", Target::X2)], 16 * MIB);
-        assert_eq!(annotator.allocations().unmet(), ["m"]);
+        assert_eq!(annotator.unmet().collect::<Vec<_>>(), ["m"]);
         assert!(matches!(annotator.allocated("m", Addr(0), Bytes(1), true), Err(Refused::Managed { .. })));
         assert_eq!(annotator.allocated("other", Addr(0), Bytes(1), true), Ok(()));
     }

@@ -14,7 +14,7 @@ use crate::states::States;
 use crate::{EntryState, Split, Target};
 use strata_codec::Codec;
 use strata_core::stats::Unit;
-use strata_core::{Bytes, LINE_BYTES, LineAddr, SECTOR_BYTES};
+use strata_core::{Bytes, HostEvent, LINE_BYTES, LineAddr, SECTOR_BYTES};
 use strata_sim::cache::SectorMask;
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::{
@@ -215,6 +215,12 @@ impl MemorySide for CompressedSide {
         });
     }
 
+    fn host_event(&mut self, event: &HostEvent) {
+        if let Purpose::Capacity(allocations) = &mut self.purpose {
+            allocations.host_event(event);
+        }
+    }
+
     fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
         self.shadow(request);
         let Some(mut planner) = self.planner(request, plan) else { return below.read(request, plan) };
@@ -314,7 +320,7 @@ fn shadow_counts(shadows: &Shadows) -> impl Iterator<Item = SideCount> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_core::Addr;
+    use crate::Targets;
     use strata_core::settings::Settings as Values;
     use strata_sim::config::load;
     use strata_sim::seam::LineKind;
@@ -324,15 +330,15 @@ mod tests {
     const LINE: LineAddr = LineAddr(64);
 
     fn chain(target: Target) -> Chain {
-        let allocations = Allocations::default();
-        allocations.add(Addr(64 * 128), Bytes(1 << 20), target);
+        let mut targets = Targets::default();
+        targets.set("a", target);
         let values = Values::read("buddy", crate::settings::BUDDY, &[""; 0]).expect("defaults");
         let gpu = load("p100-buddy", &[""; 0]).expect("a preset").config;
-        Chain::of(vec![Box::new(CompressedSide::new(
-            Purpose::Capacity(allocations),
-            &Settings::of_buddy(&values),
-            &gpu,
-        ))])
+        let purpose = Purpose::Capacity(Allocations::new(targets));
+        let mut chain = Chain::of(vec![Box::new(CompressedSide::new(purpose, &Settings::of_buddy(&values), &gpu))]);
+        let allocation = strata_core::Allocation::on_device(0, "a", LINE.addr(), Bytes(1 << 20));
+        chain.host_event(&HostEvent::Alloc(allocation));
+        chain
     }
 
     /// An entry that compresses to 32, 64 or 128 bytes.

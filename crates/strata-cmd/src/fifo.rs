@@ -3,7 +3,6 @@
 //! Fully associative. Any clean sector enters; a write or a host copy removes it; a hit gives it back to L2 and frees its
 //! entry. The Bloom filters that the paper mentions would only say "no" earlier.
 
-use crate::requests::WrittenSectors;
 use crate::settings::FifoSettings;
 use std::collections::VecDeque;
 use strata_core::LineAddr;
@@ -19,7 +18,6 @@ pub struct ReadOnlyFifo {
     settings: FifoSettings,
     /// Numbers of sectors, oldest first.
     sectors: VecDeque<u64>,
-    written: WrittenSectors,
     entered: u64,
     /// Sectors given back, by class.
     data_reads: u64,
@@ -27,10 +25,10 @@ pub struct ReadOnlyFifo {
 }
 
 impl ReadOnlyFifo {
-    /// An empty one; `written` tells what kernels wrote.
-    pub fn new(settings: FifoSettings, written: WrittenSectors) -> Self {
+    /// An empty one.
+    pub fn new(settings: FifoSettings) -> Self {
         let sectors = VecDeque::with_capacity(settings.depth);
-        Self { settings, sectors, written, entered: 0, data_reads: 0, read_only: 0 }
+        Self { settings, sectors, entered: 0, data_reads: 0, read_only: 0 }
     }
 
     fn numbers(line: LineAddr, sectors: SectorMask) -> impl Iterator<Item = u64> {
@@ -66,10 +64,14 @@ impl Victim for ReadOnlyFifo {
         if found.is_empty() {
             return (found, 0);
         }
-        let written = found.and(self.written.get(line)).count();
-        self.data_reads += u64::from(written);
-        self.read_only += u64::from(found.count() - written);
         (found, self.settings.cycles)
+    }
+
+    /// A controller notes which sectors kernels have written.
+    fn supplied(&mut self, _: LineAddr, sectors: SectorMask, note: SectorMask) {
+        let written = sectors.and(note).count();
+        self.data_reads += u64::from(written);
+        self.read_only += u64::from(sectors.count() - written);
     }
 
     fn written(&mut self, line: LineAddr, sectors: SectorMask) {
@@ -96,7 +98,7 @@ mod tests {
     use super::*;
 
     fn fifo(depth: usize) -> ReadOnlyFifo {
-        ReadOnlyFifo::new(FifoSettings { depth, cycles: 2 }, WrittenSectors::default())
+        ReadOnlyFifo::new(FifoSettings { depth, cycles: 2 })
     }
 
     const A: LineAddr = LineAddr(10);
@@ -126,9 +128,9 @@ mod tests {
     #[test]
     fn hits_are_told_apart_by_who_wrote_the_sector() {
         let mut fifo = fifo(16);
-        fifo.written.set(A, SectorMask(0b0001));
         fifo.evicted(A, SectorMask(0b0111));
-        fifo.missed(A, SectorMask::ALL);
+        let (found, _) = fifo.missed(A, SectorMask::ALL);
+        fifo.supplied(A, found, SectorMask(0b1001));
         assert_eq!((fifo.data_reads, fifo.read_only), (1, 2));
     }
 }

@@ -51,6 +51,5 @@ pub use area::Area;
 pub use bcd::BcdSide;
 pub use fifo::ReadOnlyFifo;
 pub use fingerprint::{Fingerprint, repeated_word};
-pub use requests::WrittenSectors;
 pub use sector_side::SectorSide;
 pub use side::DedupSide;

@@ -2,7 +2,7 @@
 
 use crate::dedup::Mutation;
 use crate::settings::{CMD, DEDUP, Scheme, Settings};
-use crate::{DedupSide, ReadOnlyFifo, SectorSide, WrittenSectors};
+use crate::{DedupSide, ReadOnlyFifo, SectorSide};
 use strata_core::random::SplitMix64;
 use strata_core::settings::Settings as Values;
 use strata_core::{Addr, LineAddr};
@@ -10,7 +10,7 @@ use strata_sim::cache::SectorMask;
 use strata_sim::config::load;
 use strata_sim::seam::{Line, Victim};
 use strata_sim::stats::Reading;
-use strata_sim::{Machine, MachineError};
+use strata_sim::{Layer, MachineBuilder, MachineError};
 use strata_testkit::sim::{Chain, Rig, Traffic, counted};
 use strata_testkit::{Instr, Script};
 
@@ -44,43 +44,42 @@ fn store_sector(line: u64, sector: u64, letter: u8) -> Instr {
 /// One slice of two lines before one channel.
 struct Bench(Rig);
 
-fn small_machine() -> Machine {
+fn small_machine() -> MachineBuilder {
     let small = ["l2.slices=1", "dram.channels=1", "l2.sets=1", "l2.ways=2", "l2.copies_fill=false"];
-    let mut machine = Machine::new(load("cmd-gddr6", &small).expect("a preset").config).expect("a machine");
-    machine.check_data();
-    machine
+    let mut builder = MachineBuilder::new(load("cmd-gddr6", &small).expect("a preset").config);
+    builder.check_data();
+    builder
 }
 
 impl Bench {
-    fn new(set: &[&str], mutation: Option<Mutation>, victim: fn(&Settings, WrittenSectors) -> Box<dyn Victim>) -> Self {
-        let mut machine = small_machine();
+    fn new(set: &[&str], mutation: Option<Mutation>, victim: fn(&Settings) -> Box<dyn Victim>) -> Self {
+        let mut builder = small_machine();
         let settings = Settings::of(Scheme::Cmd, &Values::read("cmd", CMD, set).expect("good values"));
-        let (gpu, written) = (machine.config().clone(), WrittenSectors::default());
-        machine.set_memory_side(|_| {
-            let mut side = DedupSide::new(&settings, &gpu, written.clone());
+        let gpu = builder.config().clone();
+        builder.memory_side("cmd", Layer::Relocates, move |_| {
+            let mut side = DedupSide::new(&settings, &gpu);
             if let Some(mutation) = mutation {
                 side.mutate(mutation);
             }
-            vec![Box::new(side)]
+            Box::new(side)
         });
-        machine.set_victims(|_| victim(&settings, written.clone()));
-        Self(Rig::new(machine))
+        builder.victim("cmd", move |_| victim(&settings));
+        Self(Rig::new(builder.build().expect("a machine")))
     }
 
     /// Write deduplication alone.
     fn of_writes(set: &[&str]) -> Self {
-        let mut machine = small_machine();
+        let mut builder = small_machine();
         let settings = Settings::of(Scheme::Dedup, &Values::read("dedup", DEDUP, set).expect("good values"));
-        let (gpu, written) = (machine.config().clone(), WrittenSectors::default());
-        machine.set_memory_side(|_| {
-            let written = written.clone();
-            vec![if settings.sectors {
-                Box::new(SectorSide::new(&settings, &gpu, written))
+        let gpu = builder.config().clone();
+        builder.memory_side("dedup", Layer::Relocates, move |_| {
+            if settings.sectors {
+                Box::new(SectorSide::new(&settings, &gpu))
             } else {
-                Box::new(DedupSide::new(&settings, &gpu, written))
-            }]
+                Box::new(DedupSide::new(&settings, &gpu))
+            }
         });
-        Self(Rig::new(machine))
+        Self(Rig::new(builder.build().expect("a machine")))
     }
 
     /// Sectors are deduplicated each by itself.
@@ -123,12 +122,12 @@ impl Victim for Empty {
     fn written(&mut self, _: LineAddr, _: SectorMask) {}
 }
 
-fn no_victims(_: &Settings, _: WrittenSectors) -> Box<dyn Victim> {
+fn no_victims(_: &Settings) -> Box<dyn Victim> {
     Box::new(Empty)
 }
 
-fn fifo(settings: &Settings, written: WrittenSectors) -> Box<dyn Victim> {
-    Box::new(ReadOnlyFifo::new(settings.fifo.expect("CMD has one"), written))
+fn fifo(settings: &Settings) -> Box<dyn Victim> {
+    Box::new(ReadOnlyFifo::new(settings.fifo.expect("CMD has one")))
 }
 
 const R: u64 = 1;
@@ -215,12 +214,12 @@ fn a_fifo_that_keeps_what_was_written_is_found() {
     let mut rig = Bench::new(&[], None, fifo);
     rig.copy_in(R, [9, 8, 7, 6]);
     rig.run(&ops).expect("it runs");
-    let mut rig = Bench::new(&[], None, |settings, written| Box::new(Forgetful(fifo(settings, written))));
+    let mut rig = Bench::new(&[], None, |settings| Box::new(Forgetful(fifo(settings))));
     rig.copy_in(R, [9, 8, 7, 6]);
     let error = rig.run(&ops).expect_err("it is found").to_string();
     assert!(error.contains("finds old data in the sector"), "{error}");
     // A host copy drops what the FIFO has, too.
-    let mut rig = Bench::new(&[], None, |settings, written| Box::new(Forgetful(fifo(settings, written))));
+    let mut rig = Bench::new(&[], None, |settings| Box::new(Forgetful(fifo(settings))));
     rig.copy_in(R, [9, 8, 7, 6]);
     rig.run(&[load_line(R), PUSH[0], PUSH[1]]).expect("nothing is written");
     rig.copy_in(R, [1, 2, 3, 4]);
@@ -354,7 +353,7 @@ fn what_was_written_comes_back_through_a_chain() {
     let gpu = load("cmd-gddr6", &[""; 0]).expect("a preset").config;
     let chain = |set: &[&str], mutation: Option<Mutation>| {
         let settings = Settings::of(Scheme::Cmd, &Values::read("cmd", CMD, set).expect("good values"));
-        let mut side = DedupSide::new(&settings, &gpu, WrittenSectors::default());
+        let mut side = DedupSide::new(&settings, &gpu);
         if let Some(mutation) = mutation {
             side.mutate(mutation);
         }

@@ -3,12 +3,10 @@
 //! A write is one request whatever its size; a read is one request per sector (CMD, section II-B). *Before* is what L2 and a
 //! machine without mechanisms would have asked of DRAM, counted in the same run: *after* and what was removed.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use strata_core::Paged;
 use strata_core::stats::Unit;
-use strata_core::{LineAddr, Paged};
 use strata_sim::cache::SectorMask;
-use strata_sim::seam::SideCount;
+use strata_sim::seam::{LocalLine, SideCount};
 
 /// Requests of one class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -143,17 +141,17 @@ impl Requests {
     }
 }
 
-/// Sectors that kernels have written, of all partitions: what tells a Data-Read from a Read-Only one beside L2.
-#[derive(Clone, Default)]
-pub struct WrittenSectors(Rc<RefCell<Paged<u8>>>);
+/// Sectors of a partition's lines that kernels have written: what tells a Data-Read from a Read-Only one beside L2.
+#[derive(Default)]
+pub(crate) struct WrittenSectors(Paged<u8>);
 
 impl WrittenSectors {
-    pub(crate) fn set(&self, line: LineAddr, mask: SectorMask) {
-        *self.0.borrow_mut().get_mut(line.0) = mask.0;
+    pub(crate) fn set(&mut self, line: LocalLine, mask: SectorMask) {
+        *self.0.get_mut(line.0) = mask.0;
     }
 
-    pub(crate) fn get(&self, line: LineAddr) -> SectorMask {
-        SectorMask(*self.0.borrow().get(line.0))
+    pub(crate) fn get(&self, line: LocalLine) -> SectorMask {
+        SectorMask(*self.0.get(line.0))
     }
 }
 

@@ -97,8 +97,8 @@ fn alone(data: &Line, sector: usize) -> Line {
 }
 
 impl SectorSide {
-    /// Of one partition of a GPU; `written` is shared by all partitions.
-    pub fn new(settings: &Settings, gpu: &GpuConfig, written: WrittenSectors) -> Self {
+    /// Of one partition of a GPU.
+    pub fn new(settings: &Settings, gpu: &GpuConfig) -> Self {
         let caches = &settings.caches;
         let [map_bits, kind_bits] = [MAP_BITS, KIND_BITS].map(|bits| bits * SECTORS as u32);
         let kinds = Bytes(caches.kind.0 + caches.mask.0);
@@ -117,7 +117,7 @@ impl SectorSide {
             requests: Requests::default(),
             reads: ReadCounts::default(),
             study: settings.study.then(Study::default),
-            written,
+            written: WrittenSectors::default(),
         }
     }
 
@@ -245,7 +245,7 @@ impl MemorySide for SectorSide {
         }
         self.requests.compared += compared.count();
         self.count_write(request, &written, &stored);
-        self.written.set(request.address, self.mask(request.line));
+        self.written.set(request.line, self.mask(request.line));
         let known = self.plan_metadata(request.line, &written, plan);
         let mut ready = known.and(plan.append(&old, known));
         let hashed = written.iter().filter(|w| w.hashed).count() as u32;
@@ -267,7 +267,7 @@ impl MemorySide for SectorSide {
                 study.forget(block);
             }
         }
-        self.written.set(request.address, self.mask(request.line));
+        self.written.set(request.line, self.mask(request.line));
         below.host_wrote(request);
     }
 
@@ -279,6 +279,10 @@ impl MemorySide for SectorSide {
             }
         }
         below.host_freed(line);
+    }
+
+    fn note(&self, line: LocalLine) -> Option<SectorMask> {
+        Some(self.written.get(line))
     }
 
     fn delivers(&self, line: LocalLine) -> Option<(SectorMask, Line)> {

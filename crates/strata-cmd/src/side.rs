@@ -96,8 +96,8 @@ pub(crate) fn cache_fj(cache: Bytes) -> u64 {
 }
 
 impl DedupSide {
-    /// Of one partition of a GPU; `written` is shared by all partitions and the FIFOs.
-    pub fn new(settings: &Settings, gpu: &GpuConfig, written: WrittenSectors) -> Self {
+    /// Of one partition of a GPU.
+    pub fn new(settings: &Settings, gpu: &GpuConfig) -> Self {
         let caches = &settings.caches;
         let timing = Timing {
             hash: l2_cycles(gpu, settings.hash_cycles),
@@ -117,7 +117,7 @@ impl DedupSide {
             requests: Requests::default(),
             reads: ReadCounts::default(),
             study: settings.study.then(Study::default),
-            written,
+            written: WrittenSectors::default(),
         }
     }
 
@@ -334,7 +334,7 @@ impl MemorySide for DedupSide {
         let held = self.memory.block(line).place(line).and_then(|place| Some((place, *self.memory.bytes_at(place)?)));
         let written = self.memory.write(line, request.sectors, request.data);
         self.count_write(request, written.outcome);
-        self.written.set(request.address, written.after.mask);
+        self.written.set(request.line, written.after.mask);
         if let Some(study) = &mut self.study {
             study.wrote(line, written.after.mask, request.data);
         }
@@ -370,7 +370,7 @@ impl MemorySide for DedupSide {
         let place = self.memory.host_wrote(request.line.0, request.sectors, request.data);
         let displaced = place != request.line.0;
         self.requests.displaced += u64::from(displaced);
-        self.written.set(request.address, self.memory.block(request.line.0).mask);
+        self.written.set(request.line, self.memory.block(request.line.0).mask);
         if let Some(study) = &mut self.study {
             study.forget(request.line.0);
         }
@@ -391,6 +391,10 @@ impl MemorySide for DedupSide {
         self.requests.copied += u64::from(taken.count());
         self.requests.data_read.after += u64::from(wanted.sectors.without(taken).count());
         taken
+    }
+
+    fn note(&self, line: LocalLine) -> Option<SectorMask> {
+        Some(self.written.get(line))
     }
 
     fn delivers(&self, line: LocalLine) -> Option<(SectorMask, Line)> {

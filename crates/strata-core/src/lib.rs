@@ -1,9 +1,10 @@
 //! The vocabulary that every room of StrataSim shares, and nothing else.
 //!
-//! Nine groups live here:
+//! Ten groups live here:
 //!
 //! * [`addr`]: what an address, a size and a launch shape are ([`Addr`], [`Bytes`], [`Dim3`]);
 //! * [`advice`]: what a program says about the use of its memory ([`Advice`]);
+//! * [`host_event`]: what the host does ([`HostEvent`]);
 //! * [`op`]: what a warp does, as seen from outside the warp ([`OpInfo`], [`WarpOp`], [`OpBatch`], [`WarpSource`]);
 //! * [`image`]: what a texture is ([`Image`], [`Texture`]);
 //! * [`count`]: how much was executed ([`Counts`]);
@@ -27,6 +28,7 @@ pub mod addr;
 pub mod advice;
 pub mod config;
 pub mod count;
+pub mod host_event;
 pub mod image;
 pub mod nearest;
 pub mod op;
@@ -38,6 +40,7 @@ pub mod stats;
 pub use addr::{Addr, Bytes, Dim3, LINE_BYTES, LineAddr, SECTOR_BYTES};
 pub use advice::Advice;
 pub use count::Counts;
+pub use host_event::{AllocFlags, Allocation, AllocationId, HostEvent};
 pub use image::{AddressMode, Channel, Format, Image, Texture};
 pub use op::{
     Access, AddressSet, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,

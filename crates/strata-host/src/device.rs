@@ -1,11 +1,10 @@
 //! The façade that programs drive.
 
 use crate::engine::{
-    AllocFlags, Allocation, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape, Launch,
-    LaunchReport, ModuleId, SymbolAddress,
+    CopyReport, Engine, HostError, KernelResources, KernelShape, Launch, LaunchReport, ModuleId, SymbolAddress,
 };
 use std::collections::BTreeMap;
-use strata_core::{Addr, Advice, Bytes, Dim3, Image, Texture};
+use strata_core::{Addr, Advice, AllocFlags, Bytes, Dim3, HostEvent, Image, Texture};
 
 /// A kernel argument.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,20 +56,25 @@ pub struct Device {
 /// Bytes that a program has allocated.
 #[derive(Default)]
 struct Footprint {
-    live: BTreeMap<Addr, Bytes>,
+    /// With what it takes of the device: nothing if it is the host's.
+    live: BTreeMap<Addr, (Bytes, Bytes)>,
     now: Bytes,
     most: Bytes,
 }
 
 impl Footprint {
-    fn allocated(&mut self, start: Addr, size: Bytes) {
-        self.live.insert(start, size);
+    fn allocated(&mut self, start: Addr, size: Bytes, flags: AllocFlags) {
+        let on_device = if flags.pinned { Bytes(0) } else { size };
+        self.live.insert(start, (size, on_device));
         self.now.0 += size.0;
         self.most = self.most.max(self.now);
     }
 
-    fn freed(&mut self, start: Addr) {
-        self.now.0 -= self.live.remove(&start).map_or(0, |size| size.0);
+    /// Bytes of the device that are free again.
+    fn freed(&mut self, start: Addr) -> Bytes {
+        let (size, on_device) = self.live.remove(&start).unwrap_or_default();
+        self.now.0 -= size.0;
+        on_device
     }
 }
 
@@ -82,7 +86,9 @@ impl Device {
 
     /// Loads a module from its text; `name` is used in diagnostics.
     pub fn load_module(&mut self, name: &str, text: &str) -> Result<ModuleId, HostError> {
-        self.engine.load_module(name, text)
+        let module = self.engine.load_module(name, text)?;
+        self.engine.hear(&HostEvent::ModuleLoaded { module: module.0, name: name.to_owned(), text: text.into() });
+        Ok(module)
     }
 
     /// Allocates `size` bytes; `name` is what reports call them.
@@ -108,9 +114,9 @@ impl Device {
     }
 
     fn alloc_with(&mut self, name: &str, size: Bytes, flags: AllocFlags) -> Result<Addr, HostError> {
-        let allocation: Allocation = self.engine.alloc(size, flags, name)?;
+        let allocation = self.engine.alloc(size, flags, name)?;
         let start = allocation.start;
-        self.footprint.allocated(start, size);
+        self.footprint.allocated(start, size, flags);
         self.engine.hear(&HostEvent::Alloc(allocation));
         Ok(start)
     }
@@ -118,8 +124,8 @@ impl Device {
     /// Gives memory back.
     pub fn free(&mut self, start: Addr) -> Result<(), HostError> {
         let id = self.engine.free(start)?;
-        self.footprint.freed(start);
-        self.engine.hear(&HostEvent::Free(id));
+        let size = self.footprint.freed(start);
+        self.engine.hear(&HostEvent::Free { id, start, size });
         Ok(())
     }
 
@@ -222,7 +228,8 @@ impl Device {
     /// Runs a launch whose parameter block is already packed.
     pub fn run(&mut self, launch: Launch) -> Result<(), HostError> {
         let (kernel, grid, block) = (launch.kernel.clone(), launch.grid, launch.block);
-        self.engine.hear(&HostEvent::LaunchBegin { kernel: kernel.clone(), grid, block });
+        let module = launch.module.0;
+        self.engine.hear(&HostEvent::LaunchBegin { module, kernel: kernel.clone(), grid, block });
         let report = self.engine.launch(&launch)?;
         self.engine.hear(&HostEvent::LaunchEnd { kernel });
         self.launches.push((launch, report));
@@ -298,10 +305,12 @@ mod tests {
     #[test]
     fn the_footprint_is_what_was_allocated_at_once() {
         let mut footprint = Footprint::default();
-        footprint.allocated(Addr(0), Bytes(100));
-        footprint.allocated(Addr(512), Bytes(50));
-        footprint.freed(Addr(0));
-        footprint.allocated(Addr(1024), Bytes(60));
+        let device = AllocFlags::default();
+        footprint.allocated(Addr(0), Bytes(100), device);
+        footprint.allocated(Addr(512), Bytes(50), AllocFlags { pinned: true, ..device });
+        assert_eq!(footprint.freed(Addr(0)), Bytes(100));
+        footprint.allocated(Addr(1024), Bytes(60), device);
         assert_eq!((footprint.now, footprint.most), (Bytes(110), Bytes(150)));
+        assert_eq!(footprint.freed(Addr(512)), Bytes(0), "it is the host's");
     }
 }

@@ -1,7 +1,7 @@
 //! What stands behind a device.
 
 use strata_core::stats::Members;
-use strata_core::{Addr, Advice, Bytes, Counts, Dim3, Image, Stats, Texture};
+use strata_core::{Addr, AllocFlags, Allocation, AllocationId, Bytes, Counts, Dim3, HostEvent, Image, Stats, Texture};
 
 /// An error of a host call or of the device program it started, ready to be shown.
 #[derive(Debug, thiserror::Error)]
@@ -26,36 +26,6 @@ pub enum HostError {
 /// Names a loaded module.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ModuleId(pub u32);
-
-/// Names an allocation; never reused in one run.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct AllocationId(pub u32);
-
-/// What kind of memory was asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct AllocFlags {
-    /// Managed (unified) memory: lives in the managed arena, aligned to 2 MB.
-    pub managed: bool,
-    /// Device memory even where all other allocations are managed: the program says that it stays there.
-    pub on_device: bool,
-    /// Memory of the host that the device can address (`cudaMallocHost`); lives in the managed arena, too.
-    pub pinned: bool,
-}
-
-/// Memory given to the program.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Allocation {
-    /// Its name for mechanisms and statistics.
-    pub id: AllocationId,
-    /// First byte.
-    pub start: Addr,
-    /// Size as asked for.
-    pub size: Bytes,
-    /// What the program calls it (`weights`, `A`), for reports.
-    pub name: String,
-    /// Kind.
-    pub flags: AllocFlags,
-}
 
 /// One parameter of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -136,25 +106,6 @@ pub struct CopyReport {
     pub cycles: Option<u64>,
     /// What the machine counted; empty if the engine has no machine.
     pub stats: Stats,
-}
-
-/// Everything a program tells the device, in program order (seam 0).
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the fields are those of the calls")]
-pub enum HostEvent {
-    Alloc(Allocation),
-    Free(AllocationId),
-    CopyIn { start: Addr, size: Bytes },
-    CopyOut { start: Addr, size: Bytes },
-    Memset { start: Addr, size: Bytes },
-    Prefetch { start: Addr, size: Bytes, to_device: bool },
-    Advise { start: Addr, size: Bytes, advice: Advice },
-    LaunchBegin { kernel: String, grid: Dim3, block: Dim3 },
-    LaunchEnd { kernel: String },
-    Sync,
-    Announce { launches: u64 },
-    Prepare,
-    Measure,
 }
 
 /// Runs what a device is told. Implementations: functional (emulator alone), timed, recording.

@@ -13,6 +13,7 @@ mod engine;
 pub use around::Around;
 pub use device::{Arg, Device};
 pub use engine::{
-    AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape,
-    Launch, LaunchReport, ModuleId, ParamShape, SymbolAddress,
+    CopyReport, Engine, HostError, KernelResources, KernelShape, Launch, LaunchReport, ModuleId, ParamShape,
+    SymbolAddress,
 };
+pub use strata_core::{AllocFlags, Allocation, AllocationId, HostEvent};

@@ -8,7 +8,7 @@ use crate::trace::Recording;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::sync::Arc;
-use strata_core::{Addr, Bytes, Counts, GridSource, Image, LINE_BYTES, LineAddr, Stats, Texture};
+use strata_core::{Addr, Bytes, Counts, GridSource, Image, Stats, Texture};
 use strata_emu::{
     Capacity, DEVICE_ALIGN, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress,
 };
@@ -17,8 +17,7 @@ use strata_host::{
     Launch, LaunchReport, ModuleId, ParamShape, SymbolAddress,
 };
 use strata_sim::config::GpuConfig;
-use strata_sim::seam::HostCall;
-use strata_sim::{KernelNeeds, Machine, MachineError};
+use strata_sim::{KernelNeeds, Machine, MachineBuilder, MachineError};
 use strata_workloads::Module;
 
 /// Where the machine's statistics stand in the tree.
@@ -89,21 +88,31 @@ pub fn timed(options: EngineOptions, gpu: GpuConfig) -> Result<Box<dyn Engine>, 
 pub(crate) fn timed_with(options: EngineOptions, gpu: GpuConfig, setup: Setup) -> Result<Box<dyn Engine>, HostError> {
     let mut gpu = gpu;
     setup.adapt(&mut gpu);
-    let mut machine = machine(&options, gpu)?;
-    setup.install(&mut machine);
+    let mut builder = builder(&options, gpu);
+    setup.install(&mut builder);
+    let machine = built(builder)?;
     Ok(Box::new(Emulated::new(options, Mode::Timed(Box::new(Timed { machine, setup })))?))
 }
 
-/// A machine at rest, watched as the options say.
-pub(crate) fn machine(options: &EngineOptions, gpu: GpuConfig) -> Result<Machine, HostError> {
-    let mut machine = Machine::new(gpu).map_err(|e| HostError::Call { call: "device", reason: e.to_string() })?;
+/// A machine before it is built, watched as the options say.
+fn builder(options: &EngineOptions, gpu: GpuConfig) -> MachineBuilder {
+    let mut builder = MachineBuilder::new(gpu);
     if options.check_data {
-        machine.check_data();
+        builder.check_data();
     }
     if options.explain {
-        machine.explain();
+        builder.explain();
     }
-    Ok(machine)
+    builder
+}
+
+fn built(builder: MachineBuilder) -> Result<Machine, HostError> {
+    builder.build().map_err(|e| HostError::Call { call: "device", reason: e.to_string() })
+}
+
+/// A plain machine at rest, watched as the options say.
+pub(crate) fn machine(options: &EngineOptions, gpu: GpuConfig) -> Result<Machine, HostError> {
+    built(builder(options, gpu))
 }
 
 /// The emulator alone, every launch recorded.
@@ -135,29 +144,6 @@ pub(crate) fn run_timed<S: GridSource>(
     machine.export_explanation(EXPLAIN, &mut stats);
     let members = counted.members(MACHINE);
     Ok(LaunchReport { counts: counts(source), cycles: Some(time.cycles), stats, members })
-}
-
-/// Tells a machine what the host did; `memory` reads a line of device memory as it is now.
-pub(crate) fn tell(
-    machine: &mut Machine,
-    event: &HostEvent,
-    memory: impl FnMut(LineAddr, &mut [u8; LINE_BYTES as usize]),
-) {
-    match event {
-        HostEvent::CopyIn { start, size } => machine.copy_in(*start, *size, memory),
-        HostEvent::CopyOut { start, size } => machine.copy_out(*start, *size, memory),
-        HostEvent::Alloc(allocation) => machine.allocated(allocation.start, allocation.size, &allocation.name),
-        HostEvent::Memset { start, size } => machine.memset(*start, *size, memory),
-        HostEvent::LaunchBegin { kernel, .. } => machine.launches(kernel),
-        HostEvent::Sync => machine.synchronize(memory),
-        HostEvent::Prefetch { start, size, to_device } => {
-            machine.host_call(&HostCall::Prefetches { start: *start, size: *size, to_device: *to_device });
-        }
-        HostEvent::Advise { start, size, advice } => {
-            machine.host_call(&HostCall::Advises { start: *start, size: *size, advice: *advice });
-        }
-        _ => {}
-    }
 }
 
 /// What the copies of a machine did so far.
@@ -242,7 +228,8 @@ impl Emulated {
     fn show_memory(&mut self) {
         let Mode::Timed(timed) = &mut self.mode else { return };
         for &(start, size) in self.allocations.values() {
-            timed.machine.memset(start, size, |line, data| self.memory.read_line(line, data));
+            let event = HostEvent::Memset { start, size };
+            timed.machine.host_event(&event, |line, data| self.memory.read_line(line, data));
         }
     }
 
@@ -264,11 +251,6 @@ impl Engine for Emulated {
             Mode::Functional | Mode::Recording(_) => {}
         }
         let program = Program::load(name, text, module, &mut self.memory).map_err(|e| call("load module", &e))?;
-        if let Mode::Timed(timed) = &mut self.mode {
-            for (name, start, size) in program.managed_variables() {
-                timed.machine.allocated(start, size, name);
-            }
-        }
         self.programs.push(program);
         Ok(ModuleId(number))
     }
@@ -344,12 +326,8 @@ impl Engine for Emulated {
         if let Some(padding) = self.paddings.remove(&id) {
             self.memory.free(padding).map_err(|e| call("free", &e))?;
         }
-        if let Mode::Timed(timed) = &mut self.mode {
-            if let Some((start, size)) = known {
-                timed.setup.freed(start, size);
-                timed.machine.freed(start, size);
-            }
-            timed.machine.host_call(&HostCall::Frees { start });
+        if let (Mode::Timed(timed), Some((start, size))) = (&mut self.mode, known) {
+            timed.setup.freed(start, size);
         }
         if let Mode::Surveying(survey) = &self.mode {
             survey.borrow_mut().freed(start);
@@ -476,12 +454,31 @@ impl Engine for Emulated {
                 self.show_memory();
             }
             // What happens meanwhile is seen when the preparation ends.
-            HostEvent::CopyIn { .. } | HostEvent::CopyOut { .. } | HostEvent::Memset { .. } if self.preparing => {}
-            _ => match &mut self.mode {
-                Mode::Functional | Mode::Surveying(_) => {}
-                Mode::Timed(timed) => tell(&mut timed.machine, event, |line, data| self.memory.read_line(line, data)),
-                Mode::Recording(recording) => recording.hear(event),
-            },
+            HostEvent::CopyIn { .. }
+            | HostEvent::CopyOut { .. }
+            | HostEvent::Memset { .. }
+            | HostEvent::LaunchBegin { .. }
+            | HostEvent::LaunchEnd { .. }
+                if self.preparing =>
+            {
+                return;
+            }
+            _ => {}
+        }
+        match &mut self.mode {
+            Mode::Functional | Mode::Surveying(_) => {}
+            Mode::Timed(timed) => {
+                let memory = |line, data: &mut _| self.memory.read_line(line, data);
+                if let HostEvent::ModuleLoaded { module, .. } = event {
+                    let program = self.programs.get(*module as usize);
+                    for (name, start, size) in program.into_iter().flat_map(Program::managed_variables) {
+                        let variable = Allocation::of_variable(name, start, size);
+                        timed.machine.host_event(&HostEvent::Alloc(variable), memory);
+                    }
+                }
+                timed.machine.host_event(event, memory);
+            }
+            Mode::Recording(recording) => recording.hear(event),
         }
     }
 }

@@ -5,24 +5,29 @@ use crate::mechanisms::{Chosen, Mechanism};
 use crate::near_data::NearData;
 use crate::unified::Unified;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use strata_buddy::settings as buddy_settings;
-use strata_buddy::{Annotator, CompressedSide, Purpose, Targets};
+use strata_buddy::{Allocations, Annotator, CompressedSide, Purpose, Targets};
 use strata_cmd::settings as cmd_settings;
-use strata_cmd::{BcdSide, DedupSide, ReadOnlyFifo, SectorSide, WrittenSectors};
+use strata_cmd::{BcdSide, DedupSide, ReadOnlyFifo, SectorSide};
 use strata_core::settings::Settings;
 use strata_core::{Addr, Bytes, Stats};
 use strata_emu::Capacity;
 use strata_host::{AllocFlags, Allocation};
 use strata_ptx::ast::Module;
-use strata_sim::Machine;
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::MemorySide;
+use strata_sim::{Layer, MachineBuilder};
 use strata_tom::mechanism::Foreknowledge;
+
+/// Makes the memory side of one partition.
+type MakeSide = Box<dyn Fn() -> Box<dyn MemorySide>>;
 
 /// Mechanisms with their settings, ready for a machine.
 pub(crate) struct Setup {
     settings: Chosen,
-    annotator: Option<Annotator>,
+    annotator: Option<Arc<Mutex<Annotator>>>,
+    targets: Targets,
     unified: Option<Unified>,
     near_data: Option<NearData>,
     /// Bytes of device memory that are taken; who annotates allocations keeps books of its own.
@@ -33,7 +38,15 @@ pub(crate) struct Setup {
 impl Setup {
     /// No mechanism at all.
     pub(crate) fn plain(gpu: &GpuConfig) -> Self {
-        Self { settings: Vec::new(), annotator: None, unified: None, near_data: None, used: 0, device: gpu.dram.size.0 }
+        Self {
+            settings: Vec::new(),
+            annotator: None,
+            targets: Targets::default(),
+            unified: None,
+            near_data: None,
+            used: 0,
+            device: gpu.dram.size.0,
+        }
     }
 
     /// For a GPU with so much memory. `targets` are those of Buddy Compression, if it is there; `known` is what TOM knows of the program.
@@ -44,12 +57,14 @@ impl Setup {
         gpu: &GpuConfig,
         capacity: &Capacity,
     ) -> Result<Self, LabError> {
-        let annotator = targets.map(|targets| Annotator::new(targets, gpu.dram.size));
+        let annotator = |targets: &Targets| Arc::new(Mutex::new(Annotator::new(targets.clone(), gpu.dram.size)));
+        let annotator = targets.as_ref().map(annotator);
+        let targets = targets.unwrap_or_default();
         let own = |wanted| settings.iter().find(|(mechanism, _)| *mechanism == wanted).map(|(_, settings)| settings);
         let unified =
             own(Mechanism::Uvm).map(|settings| Unified::new(settings, gpu, capacity.managed_range())).transpose()?;
         let near_data = own(Mechanism::Tom).map(|settings| NearData::new(settings, gpu, known)).transpose()?;
-        Ok(Self { settings, annotator, unified, near_data, ..Self::plain(gpu) })
+        Ok(Self { settings, annotator, targets, unified, near_data, ..Self::plain(gpu) })
     }
 
     /// Granularity at which memory is given out, if a mechanism wants one.
@@ -101,7 +116,7 @@ impl Setup {
     /// To be called with the result's folder once the program has ended: saves what mechanisms saw, and tells what looks
     /// like a mistake.
     pub(crate) fn afterthoughts(&self) -> impl Fn(&Path) -> Result<Vec<String>, LabError> + use<> {
-        let allocations = self.annotator.as_ref().map(Annotator::allocations);
+        let annotator = self.annotator.clone();
         let (unified, near_data) = (self.unified.clone(), self.near_data.clone());
         move |folder| {
             if let Some(near_data) = &near_data {
@@ -110,7 +125,9 @@ impl Setup {
             if let Some(unified) = &unified {
                 unified.save(folder)?;
             }
-            let unmet = allocations.iter().flat_map(strata_buddy::Allocations::unmet);
+            let annotator =
+                annotator.as_ref().map(|annotator| annotator.lock().unwrap_or_else(PoisonError::into_inner));
+            let unmet = annotator.iter().flat_map(|annotator| annotator.unmet());
             Ok(unmet
                 .map(|name| format!("the annotation file has a target for `{name}`, which the program never allocated"))
                 .collect())
@@ -118,7 +135,7 @@ impl Setup {
     }
 
     /// Puts the mechanisms into a machine.
-    pub(crate) fn install(&self, machine: &mut Machine) {
+    pub(crate) fn install(&self, machine: &mut MachineBuilder) {
         if let Some(unified) = &self.unified {
             unified.install(machine);
         }
@@ -126,52 +143,50 @@ impl Setup {
             near_data.install(machine);
         }
         let gpu = machine.config().clone();
-        // Who wrote a sector is known to all partitions and slices.
-        let written = WrittenSectors::default();
-        let chain = || self.settings.iter().filter_map(|(m, s)| self.side(*m, s, &gpu, &written)).collect::<Vec<_>>();
-        if !chain().is_empty() {
-            machine.set_memory_side(|_| chain());
-        }
         for (mechanism, values) in &self.settings {
+            if let Some((layer, make)) = self.side(*mechanism, values, &gpu) {
+                machine.memory_side(mechanism.name(), layer, move |_| make());
+            }
             let settings = mechanism.scheme().map(|scheme| cmd_settings::Settings::of(scheme, values));
             if let Some(fifo) = settings.and_then(|settings| settings.fifo) {
-                machine.set_victims(|_| Box::new(ReadOnlyFifo::new(fifo, written.clone())));
+                machine.victim(mechanism.name(), move |_| Box::new(ReadOnlyFifo::new(fifo)));
             }
         }
     }
 
-    /// The memory side of a mechanism, if it has one.
-    fn side(
-        &self,
-        mechanism: Mechanism,
-        values: &Settings,
-        gpu: &GpuConfig,
-        written: &WrittenSectors,
-    ) -> Option<Box<dyn MemorySide>> {
+    /// What makes the memory side of a mechanism, if it has one.
+    fn side(&self, mechanism: Mechanism, values: &Settings, gpu: &GpuConfig) -> Option<(Layer, MakeSide)> {
+        let gpu = gpu.clone();
         if let Some(scheme) = mechanism.scheme() {
             let settings = cmd_settings::Settings::of(scheme, values);
-            return Some(if settings.sectors {
-                Box::new(SectorSide::new(&settings, gpu, written.clone()))
+            let make: MakeSide = if settings.sectors {
+                Box::new(move || Box::new(SectorSide::new(&settings, &gpu)))
             } else {
-                Box::new(DedupSide::new(&settings, gpu, written.clone()))
-            });
+                Box::new(move || Box::new(DedupSide::new(&settings, &gpu)))
+            };
+            return Some((Layer::Relocates, make));
         }
         let (purpose, settings) = match mechanism {
-            Mechanism::Bcd => return Some(Box::new(BcdSide::new(values, gpu))),
+            Mechanism::Bcd => {
+                let values = values.clone();
+                return Some((Layer::Resizes, Box::new(move || Box::new(BcdSide::new(&values, &gpu)))));
+            }
             Mechanism::Bpc => (Purpose::Bandwidth, buddy_settings::Settings::of_bpc(values)),
             Mechanism::Buddy => {
-                let allocations = self.annotator.as_ref().map(Annotator::allocations).unwrap_or_default();
+                let allocations = Allocations::new(self.targets.clone());
                 (Purpose::Capacity(allocations), buddy_settings::Settings::of_buddy(values))
             }
             _ => return None,
         };
-        Some(Box::new(CompressedSide::new(purpose, &settings, gpu)))
+        let make = move || Box::new(CompressedSide::new(purpose.clone(), &settings, &gpu)) as Box<dyn MemorySide>;
+        Some((Layer::Resizes, Box::new(make)))
     }
 
     /// The program makes an allocation; the text says why it cannot.
     pub(crate) fn allocated(&mut self, allocation: &Allocation) -> Result<(), String> {
         let Allocation { name, start, size, flags, .. } = allocation;
         if let Some(annotator) = &mut self.annotator {
+            let mut annotator = annotator.lock().unwrap_or_else(PoisonError::into_inner);
             return annotator.allocated(name, *start, *size, flags.managed).map_err(|refused| refused.to_string());
         }
         if self.unified.is_some() && flags.managed {
@@ -199,7 +214,7 @@ impl Setup {
             near_data.freed(start);
         }
         match &mut self.annotator {
-            Some(annotator) => annotator.freed(start),
+            Some(annotator) => annotator.lock().unwrap_or_else(PoisonError::into_inner).freed(start),
             None if managed => {}
             None => self.used -= size.0,
         }

@@ -162,7 +162,7 @@ impl Around for Watching {
     fn hear(&mut self, event: &HostEvent) {
         match event {
             HostEvent::Alloc(allocation) => self.allocations.push(allocation.clone()),
-            HostEvent::Free(id) => self.allocations.retain(|a| a.id != *id),
+            HostEvent::Free { id, .. } => self.allocations.retain(|a| a.id != *id),
             HostEvent::Prepare => self.launches = usize::MAX / 2,
             HostEvent::Measure => self.launches = 0,
             _ => {}

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 use strata_core::Addr;
 use strata_core::settings::Settings;
-use strata_sim::Machine;
+use strata_sim::MachineBuilder;
 use strata_sim::config::GpuConfig;
 use strata_uvm::series::{Moment, Passed, Series};
 use strata_uvm::settings::Delay;
@@ -49,8 +49,8 @@ impl Unified {
         gpu.tlb.page = self.config.page_size;
     }
 
-    pub(crate) fn install(&self, machine: &mut Machine) {
-        machine.set_paging(Box::new(self.handle.clone()), self.managed.clone());
+    pub(crate) fn install(&self, machine: &mut MachineBuilder) {
+        machine.paging("uvm", Box::new(self.handle.clone()), self.managed.clone());
     }
 
     /// True if it has charge of an address.

@@ -18,7 +18,7 @@ use strata_sim::seam::{
     Placed, Plan, StackId, StackUse, Terms, Token, Victim, Walk,
 };
 use strata_sim::time::Picos;
-use strata_sim::{KernelNeeds, Machine};
+use strata_sim::{KernelNeeds, Layer, MachineBuilder};
 use strata_testkit::{Instr, Script};
 
 const CTAS: u64 = 2_000;
@@ -98,16 +98,17 @@ fn main() {
     let seam = std::env::args().skip(1).find(|a| !a.starts_with("--")).unwrap_or_else(|| "none".into());
     let set = format!("tlb.enabled={}", matches!(&*seam, "tlb" | "paging"));
     let gpu = load("titan-x-pascal", &[set]).expect("a preset");
-    let mut machine = Machine::new(gpu.config).expect("a machine");
+    let mut builder = MachineBuilder::new(gpu.config);
     match &*seam {
         "none" | "tlb" => {}
-        "memory-side" => machine.set_memory_side(|_| vec![Box::new(Null)]),
-        "victim" => machine.set_victims(|_| Box::new(Null)),
-        "paging" => machine.set_paging(Box::new(Null), Addr(0)..Addr(u64::MAX)),
-        "place" => machine.set_place(Box::new(Null)),
-        "offload" => machine.set_offload(Box::new(Null)),
+        "memory-side" => builder.memory_side("null", Layer::Resizes, |_| Box::new(Null)),
+        "victim" => builder.victim("null", |_| Box::new(Null)),
+        "paging" => builder.paging("null", Box::new(Null), Addr(0)..Addr(u64::MAX)),
+        "place" => builder.place("null", Box::new(Null)),
+        "offload" => builder.offload("null", Box::new(Null)),
         other => panic!("`{other}` is no seam"),
     }
+    let mut machine = builder.build().expect("a machine");
     let start = Instant::now();
     let needs = KernelNeeds { threads: 32 * WARPS, registers: 16, shared: 0 };
     let time = machine.run_kernel(&mut stream(), &needs).expect("it runs");

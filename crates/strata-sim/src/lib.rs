@@ -28,4 +28,4 @@ pub mod stats;
 pub mod time;
 pub mod view;
 
-pub use machine::{CheckCounts, KernelNeeds, KernelTime, Machine, MachineError};
+pub use machine::{CheckCounts, KernelNeeds, KernelTime, Layer, Machine, MachineBuilder, MachineError};

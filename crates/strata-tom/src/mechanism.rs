@@ -8,9 +8,8 @@ use crate::analyser::{Instance, LOWEST_BIT, Seen};
 use crate::controller::{Stays, decide};
 use crate::settings::{Mapping, Policy, Settings};
 use crate::table::Table;
-use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strata_core::stats::Unit;
 use strata_core::{Addr, Bytes, LineAddr, OpInfo, WarpId};
 use strata_sim::seam::{Arrival, Candidate, Offload, Place, Placed, SideCount, StackId, StackUse, Terms};
@@ -50,7 +49,7 @@ struct Counts {
 
 /// The mechanism, shared by the seams and by whoever tells it of the program.
 #[derive(Clone)]
-pub struct Tom(Rc<RefCell<State>>);
+pub struct Tom(Arc<Mutex<State>>);
 
 struct State {
     settings: Settings,
@@ -58,8 +57,8 @@ struct State {
     /// Warps that fit on the SM of a stack.
     warps: u32,
     /// By module and kernel.
-    tables: BTreeMap<(u32, String), Rc<Table>>,
-    current: Rc<Table>,
+    tables: BTreeMap<(u32, String), Arc<Table>>,
+    current: Arc<Table>,
     allocations: Allocations,
     /// Ranges that candidates will access, if an oracle has told.
     accessed: Vec<LineAddr>,
@@ -81,12 +80,12 @@ impl Tom {
             .filter(|&n| n > 0);
         let mapping = known.best.filter(|_| settings.mapping == Mapping::Oracle);
         let accessed = if settings.mapping == Mapping::Oracle { known.accessed } else { Vec::new() };
-        Self(Rc::new(RefCell::new(State {
+        Self(Arc::new(Mutex::new(State {
             settings,
             map,
             warps,
             tables: BTreeMap::new(),
-            current: Rc::default(),
+            current: Arc::default(),
             allocations: Allocations::default(),
             accessed,
             learning,
@@ -99,36 +98,41 @@ impl Tom {
 
     /// A module was loaded: these are the tables of its kernels.
     pub fn loaded(&self, module: u32, tables: Vec<(String, Table)>) {
-        let state = &mut *self.0.borrow_mut();
-        state.tables.extend(tables.into_iter().map(|(kernel, table)| ((module, kernel), Rc::new(table))));
+        let state = &mut *self.lock();
+        state.tables.extend(tables.into_iter().map(|(kernel, table)| ((module, kernel), Arc::new(table))));
     }
 
     /// The next kernel is this one.
     pub fn launches(&self, module: u32, kernel: &str) {
-        let state = &mut *self.0.borrow_mut();
+        let state = &mut *self.lock();
         state.current = state.tables.get(&(module, kernel.to_owned())).cloned().unwrap_or_default();
     }
 
     /// The program gets memory.
     pub fn allocated(&self, start: Addr, size: Bytes) {
-        let state = &mut *self.0.borrow_mut();
+        let state = &mut *self.lock();
         let is_candidates = state.mapping.is_some() && state.accessed.contains(&start.line());
         state.allocations.allocated(start, size, is_candidates);
     }
 
     /// The program gives memory back.
     pub fn freed(&self, start: Addr) {
-        self.0.borrow_mut().allocations.freed(start);
+        self.lock().allocations.freed(start);
     }
 
     /// The lowest address bit of the mapping that was chosen, if one was.
     pub fn mapped_by(&self) -> Option<u32> {
-        self.0.borrow().mapping.map(|m| LOWEST_BIT + m as u32)
+        self.lock().mapping.map(|m| LOWEST_BIT + m as u32)
     }
 
-    /// What the analyser has seen.
-    pub fn seen(&self) -> Ref<'_, Seen> {
-        Ref::map(self.0.borrow(), |state| &state.seen)
+    /// Looks at what the analyser has seen.
+    pub fn look_at_seen<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
+        look(&self.lock().seen)
+    }
+
+    /// One thread at a time has to do with it, so nobody ever waits here.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -144,7 +148,7 @@ impl State {
 
 impl Place for Tom {
     fn place(&self, line: LineAddr) -> Placed {
-        let state = self.0.borrow();
+        let state = self.lock();
         match state.mapping {
             Some(mapping) if state.allocations.is_marked(line) => {
                 let Placed { partition, local } = state.map.placed_by_bits(line, mapping as u32);
@@ -157,14 +161,15 @@ impl Place for Tom {
 
 impl Offload for Tom {
     fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate> {
-        let state = &mut *self.0.borrow_mut();
-        Rc::make_mut(&mut state.current).count_instructions(instructions);
+        let state = &mut *self.lock();
+        Arc::make_mut(&mut state.current).count_instructions(instructions);
         state.running.clear();
         state.current.rows.iter().map(|row| row.block.clone()).collect()
     }
 
     fn terms(&self) -> Terms {
-        let settings = &self.0.borrow().settings;
+        let state = self.lock();
+        let settings = &state.settings;
         Terms {
             pipeline_cycles: settings.pipeline_cycles,
             window_cycles: settings.busy_window,
@@ -174,7 +179,7 @@ impl Offload for Tom {
     }
 
     fn considers(&mut self, arrival: &Arrival<'_>) -> bool {
-        let state = &mut *self.0.borrow_mut();
+        let state = &mut *self.lock();
         state.counts.instances += 1;
         if state.learning.is_some() {
             state.running.insert(arrival.warp, Instance::default());
@@ -191,7 +196,7 @@ impl Offload for Tom {
     }
 
     fn decide(&mut self, candidate: usize, first: StackId, uses: &[StackUse]) -> Option<StackId> {
-        let State { settings, warps, current, counts, .. } = &mut *self.0.borrow_mut();
+        let State { settings, warps, current, counts, .. } = &mut *self.lock();
         match decide(settings, *warps, &current.rows[candidate], first, uses) {
             Ok(stack) => return Some(stack),
             Err(Stays::Off) => counts.off += 1,
@@ -204,11 +209,11 @@ impl Offload for Tom {
     }
 
     fn observes(&self) -> bool {
-        self.0.borrow().learning.is_some()
+        self.lock().learning.is_some()
     }
 
     fn observed(&mut self, warp: WarpId, line: LineAddr) -> bool {
-        let state = &mut *self.0.borrow_mut();
+        let state = &mut *self.lock();
         let Some(instance) = state.running.get_mut(&warp) else { return false };
         instance.access(&state.map, line);
         state.allocations.mark(line);
@@ -217,15 +222,15 @@ impl Offload for Tom {
     }
 
     fn left(&mut self, warp: WarpId) -> bool {
-        self.0.borrow_mut().has_seen(warp)
+        self.lock().has_seen(warp)
     }
 
     fn is_at_host(&self) -> bool {
-        self.0.borrow().learning.is_some()
+        self.lock().learning.is_some()
     }
 
     fn moved(&mut self) -> u64 {
-        let state = &mut *self.0.borrow_mut();
+        let state = &mut *self.lock();
         state.learning = None;
         state.running.clear();
         state.mapping = state.seen.best(usize::MAX);
@@ -233,7 +238,7 @@ impl Offload for Tom {
     }
 
     fn counts(&self) -> Vec<SideCount> {
-        let c = self.0.borrow().counts;
+        let c = self.lock().counts;
         let count = |name, what, value| SideCount { name, unit: Unit::Events, what, value };
         vec![
             count("tom.instances", "warps that came to candidates", c.instances),

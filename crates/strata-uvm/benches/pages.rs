@@ -10,9 +10,9 @@
 
 use std::time::Instant;
 use strata_core::settings::Settings;
-use strata_core::{Addr, Bytes};
+use strata_core::{Addr, Allocation, Bytes, HostEvent};
 use strata_sim::config::load;
-use strata_sim::{KernelNeeds, Machine};
+use strata_sim::{KernelNeeds, MachineBuilder};
 use strata_testkit::{Instr, Script};
 use strata_uvm::{Config, Handle, SETTINGS, Uvm};
 
@@ -42,9 +42,11 @@ fn measure(policy: &str, size: u64) -> (u64, f64) {
     let of = strata_uvm::Machine { core_khz: gpu.clock.core.khz(), sms_per_tpc: 1, memory: gpu.dram.size };
     let managed = Addr(BASE)..Addr(2 * BASE);
     let uvm = Handle::new(Uvm::new(config, of, managed.clone(), None).expect("no predictor is needed"));
-    let mut machine = Machine::new(gpu).expect("a machine");
-    machine.set_paging(Box::new(uvm.clone()), managed);
-    machine.allocated(Addr(BASE), Bytes(size), "a");
+    let mut builder = MachineBuilder::new(gpu);
+    builder.paging("uvm", Box::new(uvm.clone()), managed);
+    let mut machine = builder.build().expect("a machine");
+    let allocation = Allocation::on_device(0, "a", Addr(BASE), Bytes(size));
+    machine.host_event(&HostEvent::Alloc(allocation), |_, _| ());
     let start = Instant::now();
     let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
     for _ in 0..PASSES {

@@ -8,38 +8,40 @@ use crate::model::{Uvm, Wake};
 use crate::space::{Flags, runs};
 use crate::transfer::Incoming;
 use std::ops::Range;
-use strata_core::{Addr, Bytes};
-use strata_sim::seam::{Action, Actions, HostCall};
+use strata_core::{Addr, Bytes, HostEvent};
+use strata_sim::seam::{Action, Actions};
 use strata_sim::time::Picos;
 
 impl Uvm {
-    pub(crate) fn heard(&mut self, call: &HostCall, now: Picos, out: &mut Actions) {
-        match call {
-            HostCall::Allocates { start, size, name } => self.allocates(*start, *size, name),
-            HostCall::Frees { start } => self.frees(*start, out),
-            HostCall::Writes { start, size } => self.host_accesses(*start, *size, true, now, out),
-            HostCall::Reads { start, size } => self.host_accesses(*start, *size, false, now, out),
-            HostCall::Prefetches { start, size, to_device: true } => self.user_prefetch(*start, *size, now, out),
-            HostCall::Prefetches { start, size, to_device: false } => {
+    pub(crate) fn heard(&mut self, event: &HostEvent, now: Picos, out: &mut Actions) {
+        match event {
+            HostEvent::Alloc(allocation) => self.allocates(allocation.start, allocation.size, &allocation.name),
+            HostEvent::Free { start, .. } => self.frees(*start, out),
+            HostEvent::CopyIn { start, size } | HostEvent::Memset { start, size } => {
+                self.host_accesses(*start, *size, true, now, out);
+            }
+            HostEvent::CopyOut { start, size } => self.host_accesses(*start, *size, false, now, out),
+            HostEvent::Prefetch { start, size, to_device: true } => self.user_prefetch(*start, *size, now, out),
+            HostEvent::Prefetch { start, size, to_device: false } => {
                 let pages = self.pages_in(*start, *size);
                 let pages: Vec<u32> = pages.filter(|&page| self.space.may_leave(Page(page))).collect();
                 self.take_back(&pages, now, out);
             }
-            HostCall::Advises { start, advice, .. } if self.managed.contains(start) => {
+            HostEvent::Advise { start, advice, .. } if self.managed.contains(start) => {
                 self.space.advise(*start, *advice);
             }
-            HostCall::Launches => {
+            HostEvent::LaunchBegin { .. } => {
                 if let Some(adaptive) = &mut self.adaptive {
                     adaptive.kernel_begins();
                 }
             }
-            HostCall::KernelEnded => {
+            HostEvent::LaunchEnd { .. } => {
                 if let Some(adaptive) = &mut self.adaptive {
                     adaptive.kernel_ends();
                 }
             }
-            HostCall::Synchronises if !self.is_driver() => self.synchronise(now, out),
-            HostCall::Synchronises | HostCall::Advises { .. } => {}
+            HostEvent::Sync if !self.is_driver() => self.synchronise(now, out),
+            _ => {}
         }
     }
 

@@ -9,15 +9,15 @@
 //! requests are under way to never leave; whoever waits for a page goes on when it comes, or walks again.
 //!
 //! ```
-//! use strata_core::{Addr, Bytes, settings::Settings};
-//! use strata_sim::seam::{HostCall, Paging};
+//! use strata_core::{Addr, Allocation, Bytes, HostEvent, settings::Settings};
+//! use strata_sim::seam::Paging;
 //! use strata_uvm::{Config, Machine, SETTINGS, Uvm};
 //!
 //! let set = ["uvm.prefetcher=tree", "uvm.device_memory=48MB"];
 //! let config = Config::new(&Settings::read("uvm", SETTINGS, &set).expect("good values")).expect("they go together");
 //! let machine = Machine { core_khz: 1_481_000, sms_per_tpc: 1, memory: Bytes(11 << 30) };
 //! let mut uvm = Uvm::new(config, machine, Addr(0)..Addr(1 << 40), None).expect("no predictor is needed");
-//! let call = HostCall::Allocates { start: Addr(0), size: Bytes(64 << 20), name: "A".into() };
+//! let call = HostEvent::Alloc(Allocation::on_device(0, "A", Addr(0), Bytes(64 << 20)));
 //! uvm.host(&call, strata_sim::time::Picos(0), &mut Vec::new());
 //! assert_eq!(uvm.space().allocations()[0].pages, 0..16384);
 //! ```

@@ -13,12 +13,11 @@ use crate::settings::{Config, Model, Trigger};
 use crate::space::{Flags, Space};
 use crate::stats::Counts;
 use crate::transfer::Channels;
-use std::cell::RefCell;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strata_core::random::SplitMix64;
-use strata_core::{Addr, Bytes};
-use strata_sim::seam::{AccessInfo, Action, Actions, FaultId, HostCall, PageId, Paging, SideCount, Token, Walk};
+use strata_core::{Addr, Bytes, HostEvent};
+use strata_sim::seam::{AccessInfo, Action, Actions, FaultId, PageId, Paging, SideCount, Token, Walk};
 use strata_sim::time::{Clock, Cycles, Picos};
 
 /// What unified memory must know of the GPU.
@@ -341,8 +340,8 @@ impl Paging for Uvm {
         self.let_warps_leave(out);
     }
 
-    fn host(&mut self, call: &HostCall, now: Picos, out: &mut Actions) {
-        self.heard(call, now, out);
+    fn host(&mut self, event: &HostEvent, now: Picos, out: &mut Actions) {
+        self.heard(event, now, out);
         self.let_warps_leave(out);
     }
 
@@ -353,17 +352,22 @@ impl Paging for Uvm {
 
 /// Unified memory that a machine owns and somebody else looks at.
 #[derive(Clone)]
-pub struct Handle(Rc<RefCell<Uvm>>);
+pub struct Handle(Arc<Mutex<Uvm>>);
 
 impl Handle {
     /// A handle of it.
     pub fn new(uvm: Uvm) -> Self {
-        Self(Rc::new(RefCell::new(uvm)))
+        Self(Arc::new(Mutex::new(uvm)))
+    }
+
+    /// Only the machine holds it for as long as a run lasts, so nobody ever waits here.
+    fn lock(&self) -> MutexGuard<'_, Uvm> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at it.
     pub fn look<T>(&self, look: impl FnOnce(&Uvm) -> T) -> T {
-        look(&self.0.borrow())
+        look(&self.lock())
     }
 }
 
@@ -373,30 +377,30 @@ impl Paging for Handle {
     }
 
     fn touched(&mut self, page: PageId, access: &AccessInfo, now: Picos) {
-        self.0.borrow_mut().touched(page, access, now);
+        self.lock().touched(page, access, now);
     }
 
     fn sent(&mut self, page: PageId) {
-        self.0.borrow_mut().sent(page);
+        self.lock().sent(page);
     }
 
     fn released(&mut self, page: PageId, now: Picos, out: &mut Actions) {
-        self.0.borrow_mut().released(page, now, out);
+        self.lock().released(page, now, out);
     }
 
     fn walked(&mut self, page: PageId, access: &AccessInfo, now: Picos, out: &mut Actions) -> Walk {
-        self.0.borrow_mut().walked(page, access, now, out)
+        self.lock().walked(page, access, now, out)
     }
 
     fn wake(&mut self, token: Token, now: Picos, out: &mut Actions) {
-        self.0.borrow_mut().wake(token, now, out);
+        self.lock().wake(token, now, out);
     }
 
-    fn host(&mut self, call: &HostCall, now: Picos, out: &mut Actions) {
-        self.0.borrow_mut().host(call, now, out);
+    fn host(&mut self, event: &HostEvent, now: Picos, out: &mut Actions) {
+        self.lock().host(event, now, out);
     }
 
     fn counts(&self) -> Vec<SideCount> {
-        Paging::counts(&*self.0.borrow())
+        Paging::counts(&*self.lock())
     }
 }

@@ -5,11 +5,11 @@ mod predictions;
 use crate::{Config, Counts, Handle, Machine as Gpu, Predictor, SETTINGS, Uvm};
 use strata_core::random::SplitMix64;
 use strata_core::settings::Settings;
-use strata_core::{Addr, Advice, Bytes};
+use strata_core::{Addr, Advice, Allocation, Bytes, HostEvent};
 use strata_sim::config::load;
-use strata_sim::seam::{AccessInfo, Action, Actions, HostCall, PageId, Paging, Token, Walk};
+use strata_sim::seam::{AccessInfo, Action, Actions, PageId, Paging, Token, Walk};
 use strata_sim::time::Picos;
-use strata_sim::{KernelNeeds, Machine, MachineError};
+use strata_sim::{KernelNeeds, Machine, MachineBuilder, MachineError};
 use strata_testkit::{Instr, Script};
 
 const BASE: u64 = 1 << 40;
@@ -66,8 +66,8 @@ impl Paging for Forgetful {
         self.forget(out);
     }
 
-    fn host(&mut self, call: &HostCall, now: Picos, out: &mut Actions) {
-        self.0.host(call, now, out);
+    fn host(&mut self, event: &HostEvent, now: Picos, out: &mut Actions) {
+        self.0.host(event, now, out);
         self.forget(out);
     }
 }
@@ -85,20 +85,29 @@ impl Bench {
         let of = Gpu { core_khz: gpu.clock.core.khz(), sms_per_tpc: 1, memory: gpu.dram.size };
         let managed = Addr(BASE)..Addr(2 * BASE);
         let uvm = Handle::new(Uvm::new(config, of, managed.clone(), predictor).expect("a predictor if one is needed"));
-        let mut machine = Machine::new(gpu).expect("a machine");
-        machine.check_data();
-        machine.set_paging(Box::new(Forgetful(uvm.clone(), forget)), managed);
-        Self { machine, uvm }
+        let mut builder = MachineBuilder::new(gpu);
+        builder.check_data();
+        builder.paging("uvm", Box::new(Forgetful(uvm.clone(), forget)), managed);
+        Self { machine: builder.build().expect("a machine"), uvm }
+    }
+
+    fn tell(&mut self, event: &HostEvent) {
+        self.machine.host_event(event, |_, _| ());
     }
 
     fn allocate(&mut self, offset: u64, size: u64) {
-        self.machine.allocated(Addr(BASE + offset), Bytes(size), "a");
-        self.machine.copy_in(Addr(BASE + offset), Bytes(size), |_, _| ());
+        let (start, size) = (Addr(BASE + offset), Bytes(size));
+        self.tell(&HostEvent::Alloc(Allocation::on_device(0, "a", start, size)));
+        self.tell(&HostEvent::CopyIn { start, size });
     }
 
     fn run(&mut self, warps: &[&[Instr]]) -> Result<u64, MachineError> {
         let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
-        Ok(self.machine.run_kernel(&mut Script::new(warps).one_warp_per_cta(), &needs)?.cycles)
+        let (kernel, grid, block) = ("k".to_owned(), (warps.len() as u32).into(), 32.into());
+        self.tell(&HostEvent::LaunchBegin { module: 0, kernel: kernel.clone(), grid, block });
+        let cycles = self.machine.run_kernel(&mut Script::new(warps).one_warp_per_cta(), &needs)?.cycles;
+        self.tell(&HostEvent::LaunchEnd { kernel });
+        Ok(cycles)
     }
 
     fn counts(&self) -> Counts {
@@ -128,10 +137,10 @@ fn torture(set: &[&str], kernels: u32) -> Result<Counts, MachineError> {
     const SIZE: u64 = 20 * MB;
     let predictor = set.contains(&LEARNED).then(|| Box::new(predictions::OneMegabyteOn(0)) as Box<dyn Predictor>);
     let mut bench = Bench::with_predictor(set, 0, predictor);
-    bench.machine.allocated(Addr(BASE), Bytes(SIZE), "a");
+    bench.tell(&HostEvent::Alloc(Allocation::on_device(0, "a", Addr(BASE), Bytes(SIZE))));
     // Some of it holds what the host wrote.
     for part in 0..SIZE / MB {
-        bench.machine.copy_in(Addr(BASE + part * MB), Bytes(32 * KB), |_, _| ());
+        bench.tell(&HostEvent::CopyIn { start: Addr(BASE + part * MB), size: Bytes(32 * KB) });
     }
     let mut random = SplitMix64::new(7);
     for kernel in 0..kernels {
@@ -139,20 +148,20 @@ fn torture(set: &[&str], kernels: u32) -> Result<Counts, MachineError> {
         bench.run(&warps.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
         let start = Addr(BASE + random.below(SIZE / MB - 2) * MB + 12 * KB);
         match kernel % 5 {
-            0 => bench.machine.synchronize(|_, _| ()),
+            0 => bench.tell(&HostEvent::Sync),
             1 => {
                 let size = Bytes(MB + 4 * KB);
-                bench.machine.host_call(&HostCall::Prefetches { start, size, to_device: true });
+                bench.tell(&HostEvent::Prefetch { start, size, to_device: true });
             }
-            2 => bench.machine.copy_in(start, Bytes(300 * KB), |_, _| ()),
+            2 => bench.tell(&HostEvent::CopyIn { start, size: Bytes(300 * KB) }),
             3 => {
-                bench.machine.copy_out(start, Bytes(200 * KB), |_, _| ());
+                bench.tell(&HostEvent::CopyOut { start, size: Bytes(200 * KB) });
                 bench.machine.check_copy_out(start, Bytes(200 * KB))?;
             }
             _ => {}
         }
     }
-    bench.machine.synchronize(|_, _| ());
+    bench.tell(&HostEvent::Sync);
     bench.machine.check_copy_out(Addr(BASE), Bytes(SIZE))?;
     Ok(bench.counts())
 }
@@ -288,7 +297,7 @@ fn a_synchronisation_takes_dirty_pages_away_and_leaves_clean_ones() {
     let warp = [Instr::load(BASE), Instr::store(BASE + 8 * KB)];
     bench.run(&[&warp]).expect("it runs");
     let before = bench.machine.copies().cycles;
-    bench.machine.synchronize(|_, _| ());
+    bench.tell(&HostEvent::Sync);
     let waited = bench.machine.copies().cycles - before;
     assert!((2605..=2607).contains(&waited), "one page is written back: {waited}");
     bench.run(&[&warp]).expect("it runs");
@@ -304,9 +313,9 @@ fn the_driver_serves_faults_in_batches_and_takes_pages_back_for_the_host() {
     let c = bench.counts();
     assert_eq!((c.faults, c.migrated), (4, 64));
     assert!(c.batches <= 2, "{}", c.batches);
-    bench.machine.synchronize(|_, _| ());
+    bench.tell(&HostEvent::Sync);
     assert_eq!(bench.counts().synced, 0);
-    bench.machine.copy_out(Addr(BASE), Bytes(4), |_, _| ());
+    bench.tell(&HostEvent::CopyOut { start: Addr(BASE), size: Bytes(4) });
     assert_eq!(bench.counts().synced, 1);
 }
 
@@ -316,12 +325,10 @@ fn prefetches_and_advice_of_the_program_are_followed() {
     bench.allocate(0, 4 * MB);
     bench.allocate(4 * MB, 2 * MB);
     let (start, size) = (Addr(BASE), Bytes(4 * MB));
-    bench.machine.host_call(&HostCall::Prefetches { start, size, to_device: true });
+    bench.tell(&HostEvent::Prefetch { start, size, to_device: true });
     let (start, size) = (Addr(BASE + 4 * MB), Bytes(2 * MB));
-    bench.machine.host_call(&HostCall::Advises { start, size, advice: Advice::PinToHost });
-    bench
-        .run(&[&[Instr::load(BASE + 3 * MB), Instr::store(BASE + 5 * MB), Instr::load(BASE + 5 * MB)]])
-        .expect("it runs");
+    bench.tell(&HostEvent::Advise { start, size, advice: Advice::PinToHost });
+    bench.run(&[&[Instr::load(BASE + 3 * MB), Instr::store(BASE + 5 * MB), Instr::load(BASE + 5 * MB)]]).expect("it runs");
     let c = bench.counts();
     assert_eq!((c.faults, c.migrated, c.remote), (0, 1024, 2));
     assert_eq!(c.in_busy, 2 * 242_080, "two transfers of 2 MB");

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use strata_core::settings::Settings as Values;
 use strata_core::{Addr, Bytes, GridSource};
 use strata_ptx::ast::Module;
-use strata_sim::Machine;
+use strata_sim::MachineBuilder;
 use strata_sim::config::{GpuConfig, WritePolicy};
 use strata_sim::stack_map::StackMap;
 use strata_tom::analyser::{LOWEST_BIT, MAPPINGS, Seen};
@@ -70,9 +70,9 @@ impl NearData {
         Ok(Self { tom: Tom::new(settings.clone(), map, gpu.stacks.warps, known), settings })
     }
 
-    pub(crate) fn install(&self, machine: &mut Machine) {
-        machine.set_place(Box::new(self.tom.clone()));
-        machine.set_offload(Box::new(self.tom.clone()));
+    pub(crate) fn install(&self, machine: &mut MachineBuilder) {
+        machine.place("tom", Box::new(self.tom.clone()));
+        machine.offload("tom", Box::new(self.tom.clone()));
     }
 
     /// An ideal offload keeps nothing coherent.
@@ -109,7 +109,7 @@ impl NearData {
 
     /// Saves what was learned beside the result: `tom.json`.
     pub(crate) fn save(&self, folder: &Path) -> Result<(), LabError> {
-        let learned = learned_json(&self.tom.seen());
+        let learned = self.tom.look_at_seen(learned_json);
         save_json(folder, "tom.json", &json!({ "mapped_by_bit": self.tom.mapped_by(), "learned_from": learned }))
     }
 }

@@ -98,12 +98,13 @@ fn recorded_event(event: &HostEvent) -> Option<Event> {
         HostEvent::Alloc(a) => {
             Event::Alloc { id: a.id.0, start: a.start, size: a.size, managed: a.flags.managed, name: a.name.clone() }
         }
-        HostEvent::Free(id) => Event::Free { id: id.0 },
+        HostEvent::Free { id, .. } => Event::Free { id: id.0 },
         HostEvent::CopyIn { start, size } => Event::CopyIn { start: *start, size: *size },
         HostEvent::CopyOut { start, size } => Event::CopyOut { start: *start, size: *size },
         HostEvent::Memset { start, size } => Event::Memset { start: *start, size: *size },
         HostEvent::Sync => Event::Sync,
-        HostEvent::Prefetch { .. }
+        HostEvent::ModuleLoaded { .. }
+        | HostEvent::Prefetch { .. }
         | HostEvent::Advise { .. }
         | HostEvent::LaunchBegin { .. }
         | HostEvent::LaunchEnd { .. }

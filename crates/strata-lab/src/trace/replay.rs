@@ -7,10 +7,12 @@ use crate::monitor::Monitor;
 use crate::request::{Resolved, RunRequest};
 use crate::result::{HostTimes, KernelRun, RunResult};
 use crate::run::{options, save_json, save_result};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+use strata_core::{Addr, Bytes};
 use strata_host::{AllocFlags, Allocation, AllocationId, HostEvent, Launch, ModuleId};
 use strata_sim::config::GpuConfig;
 use strata_sim::{KernelNeeds, Machine};
@@ -69,12 +71,15 @@ impl Replayed<'_> {
     fn run(&mut self, path: &Path, file: &mut TraceFile<File>) -> Result<(Vec<KernelRun>, Option<String>), LabError> {
         let mut kernels = Vec::new();
         // Launches read the file, so the steps cannot borrow from it.
-        let steps: Vec<_> =
-            file.steps().map(|step| if let Step::Event(e) = step { Some(heard(e)) } else { None }).collect();
+        let mut living = BTreeMap::new();
+        let steps: Vec<_> = file
+            .steps()
+            .map(|step| if let Step::Event(e) = step { Some(heard(e, &mut living)) } else { None })
+            .collect();
         for step in steps {
             if let Some(event) = step {
                 // A trace has addresses, not values.
-                engine::tell(&mut self.machine, &event, |_, _| {});
+                self.machine.host_event(&event, |_, _| {});
                 continue;
             }
             match self.launch(path, file, kernels.len())? {
@@ -98,6 +103,8 @@ impl Replayed<'_> {
         let threads = info.block.count() as u32;
         let needs = KernelNeeds { threads, registers: info.registers, shared: info.shared.0 };
         self.monitor.launch_began(&info.kernel);
+        let (kernel, grid, block) = (info.kernel.clone(), info.grid, info.block);
+        self.machine.host_event(&HostEvent::LaunchBegin { module: 0, kernel, grid, block }, |_, _| {});
         let counts = |s: &Replay<'_, File>| s.summary().counts.clone();
         let executed =
             |s: &Replay<'_, File>, share: f64| (s.summary().counts.thread_instructions() as f64 * share) as u64;
@@ -110,6 +117,7 @@ impl Replayed<'_> {
             Ok(report) => report,
             Err(error) => return Ok(Err(format!("kernel `{}`: {error}", info.kernel))),
         };
+        self.machine.host_event(&HostEvent::LaunchEnd { kernel: info.kernel.clone() }, |_, _| {});
         self.monitor.count_launch(report.counts.thread_instructions());
         let launch = Launch {
             module: ModuleId(0),
@@ -124,17 +132,23 @@ impl Replayed<'_> {
     }
 }
 
-/// The event as a machine hears it.
-fn heard(event: &Event) -> HostEvent {
+/// The event as a machine hears it; `living` has what was allocated and not freed before.
+fn heard(event: &Event, living: &mut BTreeMap<u32, (Addr, Bytes)>) -> HostEvent {
     match event {
-        Event::Alloc { id, start, size, managed, name } => HostEvent::Alloc(Allocation {
-            id: AllocationId(*id),
-            start: *start,
-            size: *size,
-            name: name.clone(),
-            flags: AllocFlags { managed: *managed, ..AllocFlags::default() },
-        }),
-        Event::Free { id } => HostEvent::Free(AllocationId(*id)),
+        Event::Alloc { id, start, size, managed, name } => {
+            living.insert(*id, (*start, *size));
+            HostEvent::Alloc(Allocation {
+                id: AllocationId(*id),
+                start: *start,
+                size: *size,
+                name: name.clone(),
+                flags: AllocFlags { managed: *managed, ..AllocFlags::default() },
+            })
+        }
+        Event::Free { id } => {
+            let (start, size) = living.remove(id).unwrap_or((Addr(0), Bytes(0)));
+            HostEvent::Free { id: AllocationId(*id), start, size }
+        }
         Event::CopyIn { start, size } => HostEvent::CopyIn { start: *start, size: *size },
         Event::CopyOut { start, size } => HostEvent::CopyOut { start: *start, size: *size },
         Event::Memset { start, size } => HostEvent::Memset { start: *start, size: *size },

@@ -61,15 +61,15 @@ impl Machine {
             ("plans of memory sides under way", self.plans_under_way()),
             ("barriers that warps wait at", self.groups.len()),
             ("stores on their way to L2", self.stores_out as usize),
-            ("MSHRs in use", sms.iter().map(|sm| sm.outstanding as usize).sum()),
-            ("requests held at SMs", sms.iter().map(|sm| sm.held.len()).sum()),
+            ("MSHRs in use", sms.iter().map(|sm| sm.memory.l1.outstanding as usize).sum()),
+            ("requests held at SMs", sms.iter().map(|sm| sm.memory.l1.held.len()).sum()),
             ("requests held at L2 slices", slices.iter().map(|slice| slice.held.len()).sum()),
             ("L2 MSHRs in use", slices.iter().map(|slice| slice.outstanding as usize).sum()),
             ("requests on their way to a channel", slices.iter().map(|slice| slice.queued as usize).sum()),
             ("write-backs at memory sides", slices.iter().map(|slice| slice.posted as usize).sum()),
             ("answers of stacks under way", self.stacks.as_ref().map_or(0, |stacks| stacks.under_way())),
             ("blocks on memory stacks", self.offloads_under_way()),
-            ("requests waiting at channels", channels.iter().map(super::memory::ChannelPort::waiting).sum()),
+            ("requests waiting at channels", channels.iter().map(super::ChannelPort::waiting).sum()),
         ];
         let rest = |(what, count): (&'static str, usize)| Imbalance {
             what,
@@ -210,8 +210,8 @@ mod tests {
     fn whatever_is_still_under_way_is_found() {
         let rest = "of which a machine at rest has 0";
         check_leftover(|m| m.stores_out = 2, &format!("stores on their way to L2 are 2, {rest}"));
-        check_leftover(|m| m.sms[0].outstanding = 1, &format!("MSHRs in use are 1, {rest}"));
-        check_leftover(|m| m.sms[0].held.push_back(0), &format!("requests held at SMs are 1, {rest}"));
+        check_leftover(|m| m.sms[0].memory.l1.outstanding = 1, &format!("MSHRs in use are 1, {rest}"));
+        check_leftover(|m| m.sms[0].memory.l1.held.push_back(0), &format!("requests held at SMs are 1, {rest}"));
         check_leftover(|m| m.slices[3].held.push_back((0, 0)), &format!("requests held at L2 slices are 1, {rest}"));
         check_leftover(|m| m.slices[3].queued = 1, &format!("requests on their way to a channel are 1, {rest}"));
         check_leftover(|m| m.slices[3].posted = 1, &format!("write-backs at memory sides are 1, {rest}"));

@@ -9,7 +9,7 @@ use super::check::lines_of;
 use crate::energy::{Activity, Energy};
 use crate::image::ZEROS;
 use crate::link::Direction;
-use crate::seam::{HostCall, Line};
+use crate::seam::Line;
 use crate::time::Picos;
 use strata_core::stats::{Stats, Unit};
 use strata_core::{Addr, Bytes, LineAddr};
@@ -29,29 +29,21 @@ pub struct CopyStats {
 
 impl Machine {
     /// A copy from host to device, after the program's memory has changed; `memory` reads that.
-    pub fn copy_in(&mut self, start: Addr, size: Bytes, mut memory: impl FnMut(LineAddr, &mut Line)) {
+    pub(super) fn copy_in(&mut self, start: Addr, size: Bytes, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         if size.0 == 0 {
             return;
         }
         if self.is_paged(start.line()) {
-            return self.host_writes_pages(start, size, &mut memory);
+            // The host wrote to pages that it shares with the device: nothing is copied but what the paging mechanism moved.
+            return self.host_writes(start, size, false, memory);
         }
-        self.host_writes(start, size, self.config.l2.copies_fill, &mut memory);
+        self.host_writes(start, size, self.config.l2.copies_fill, memory);
         self.copies.bytes_in.0 += size.0;
         self.over_host_link(Direction::In, size);
     }
 
     /// The host sets memory: L2 is kept right, and nothing comes to be there.
-    pub fn memset(&mut self, start: Addr, size: Bytes, mut memory: impl FnMut(LineAddr, &mut Line)) {
-        if self.is_paged(start.line()) {
-            return self.host_writes_pages(start, size, &mut memory);
-        }
-        self.host_writes(start, size, false, &mut memory);
-    }
-
-    /// The host writes to pages that it shares with the device: nothing is copied but what the paging mechanism moves.
-    fn host_writes_pages(&mut self, start: Addr, size: Bytes, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
-        self.host_call_and_wait(&HostCall::Writes { start, size }, memory);
+    pub(super) fn memset(&mut self, start: Addr, size: Bytes, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         self.host_writes(start, size, false, memory);
     }
 
@@ -67,22 +59,10 @@ impl Machine {
         self.come_to_rest(memory);
     }
 
-    /// The program frees memory.
-    pub fn freed(&mut self, start: Addr, size: Bytes) {
-        if let Some(sides) = &mut self.sides {
-            for (line, _, _) in lines_of(start, size) {
-                sides.host_freed(self.interleave.home(line));
-            }
-        }
-    }
-
-    /// A copy from device to host; `memory` reads the program's memory.
-    pub fn copy_out(&mut self, start: Addr, size: Bytes, mut memory: impl FnMut(LineAddr, &mut Line)) {
-        if size.0 == 0 {
+    /// A copy from device to host; of pages that the host shares with the device nothing is copied.
+    pub(super) fn copy_out(&mut self, start: Addr, size: Bytes) {
+        if size.0 == 0 || self.is_paged(start.line()) {
             return;
-        }
-        if self.is_paged(start.line()) {
-            return self.host_call_and_wait(&HostCall::Reads { start, size }, &mut memory);
         }
         self.copies.bytes_out.0 += size.0;
         self.over_host_link(Direction::Out, size);

@@ -3,45 +3,119 @@
 //! A port is a next-free time: what comes first passes first. Bytes are counted in sixteenths of a cycle, so that a packet
 //! does not waste the rest of the cycle in which it ends.
 
-use super::Machine;
-use crate::time::{Cycles, Picos};
+use crate::config::{CrossbarConfig, GpuConfig};
+use crate::time::{Clock, Cycles, Picos};
 
 /// One direction of a port: when it is free, in sixteenths of an interconnect cycle.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Port(u64);
+struct Port(u64);
 
-impl Machine {
-    /// Sends a request with `data` bytes from an SM; when it is at its slice. `ready`: when it can leave.
-    pub(super) fn send_to_slice(&mut self, sm: u32, ready: Picos, data: u32) -> Picos {
-        let crossbar = &self.config.crossbar;
-        let (bytes, width, cycles) = (crossbar.header_bytes + data, crossbar.sm_out_bytes, crossbar.request_cycles);
-        let start = self.config.clock.interconnect.next(ready).0 * 16;
-        let port = &mut self.ports_out[(sm / self.config.sm.per_port) as usize];
-        let end = pass(port, start, bytes, width);
-        self.stats.wait_request_port += (end - start) / 16;
-        self.config.clock.interconnect.edge(Cycles(end.div_ceil(16) + u64::from(cycles)))
-    }
-
-    /// Sends a reply with `data` bytes to an SM; when it is there. `ready`: when the slice has the data.
-    pub(super) fn send_to_sm(&mut self, slice: u16, sm: u32, ready: Picos, data: u32) -> Picos {
-        let crossbar = &self.config.crossbar;
-        let bytes = crossbar.header_bytes + data;
-        let start = self.config.clock.interconnect.next(ready).0 * 16;
-        let left = pass(&mut self.slices[usize::from(slice)].port, start, bytes, crossbar.slice_bytes);
-        let crossed = left + 16 * u64::from(crossbar.reply_cycles);
-        let port = &mut self.ports_in[(sm / self.config.sm.per_port) as usize];
-        // The bytes follow each other through both ports: only the wider part of the time counts once.
-        let behind = u64::from(bytes * 16 / crossbar.sm_in_bytes.max(1));
-        let end = pass(port, crossed.saturating_sub(behind), bytes, crossbar.sm_in_bytes).max(crossed);
-        self.stats.wait_reply_port += (end - start) / 16 - u64::from(crossbar.reply_cycles);
-        self.config.clock.interconnect.edge(Cycles(end.div_ceil(16)))
+impl Port {
+    /// Sends bytes through: when the last has left.
+    #[inline]
+    fn pass(&mut self, ready: u64, bytes: u32, per_cycle: u32) -> u64 {
+        self.0 = self.0.max(ready) + u64::from(bytes) * 16 / u64::from(per_cycle.max(1));
+        self.0
     }
 }
 
-/// Sends bytes through a port: when the last has left.
-#[inline]
-fn pass(port: &mut Port, ready: u64, bytes: u32, per_cycle: u32) -> u64 {
-    let end = port.0.max(ready) + u64::from(bytes) * 16 / u64::from(per_cycle.max(1));
-    port.0 = end;
-    end
+/// A packet that crosses: when it is there, and the interconnect cycles that it took beyond its latency.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Crossing {
+    pub(super) arrival: Picos,
+    pub(super) waited: u64,
+}
+
+/// The crossbar.
+pub(super) struct Crossbar {
+    config: CrossbarConfig,
+    clock: Clock,
+    sms_per_port: u32,
+    /// From SMs, to SMs, and from slices.
+    from_sms: Vec<Port>,
+    to_sms: Vec<Port>,
+    from_slices: Vec<Port>,
+}
+
+impl Crossbar {
+    pub(super) fn new(config: &GpuConfig) -> Self {
+        let ports = vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize];
+        Self {
+            config: config.crossbar.clone(),
+            clock: config.clock.interconnect,
+            sms_per_port: config.sm.per_port,
+            from_sms: ports.clone(),
+            to_sms: ports,
+            from_slices: vec![Port::default(); config.l2.slices as usize],
+        }
+    }
+
+    /// Sends a request with `data` bytes from an SM to its slice; `ready`: when it can leave.
+    #[inline]
+    pub(super) fn send_to_slice(&mut self, sm: u32, ready: Picos, data: u32) -> Crossing {
+        let crossbar = &self.config;
+        let start = self.clock.next(ready).0 * 16;
+        let port = &mut self.from_sms[(sm / self.sms_per_port) as usize];
+        let end = port.pass(start, crossbar.header_bytes + data, crossbar.sm_out_bytes);
+        let arrival = self.clock.edge(Cycles(end.div_ceil(16) + u64::from(crossbar.request_cycles)));
+        Crossing { arrival, waited: (end - start) / 16 }
+    }
+
+    /// Sends a reply with `data` bytes from a slice to an SM; `ready`: when the slice has the data.
+    #[inline]
+    pub(super) fn send_to_sm(&mut self, slice: u16, sm: u32, ready: Picos, data: u32) -> Crossing {
+        let crossbar = &self.config;
+        let bytes = crossbar.header_bytes + data;
+        let start = self.clock.next(ready).0 * 16;
+        let left = self.from_slices[usize::from(slice)].pass(start, bytes, crossbar.slice_bytes);
+        let crossed = left + 16 * u64::from(crossbar.reply_cycles);
+        let port = &mut self.to_sms[(sm / self.sms_per_port) as usize];
+        // The bytes follow each other through both ports: only the wider part of the time counts once.
+        let behind = u64::from(bytes * 16 / crossbar.sm_in_bytes.max(1));
+        let end = port.pass(crossed.saturating_sub(behind), bytes, crossbar.sm_in_bytes).max(crossed);
+        let waited = (end - start) / 16 - u64::from(crossbar.reply_cycles);
+        Crossing { arrival: self.clock.edge(Cycles(end.div_ceil(16))), waited }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::testing::gpu;
+
+    /// Headers of 8 B, ports of 32 B in a cycle (of slices 64 B), 10 cycles there and 20 back, at 1 GHz.
+    fn crossbar() -> Crossbar {
+        let mut config = gpu("titan-v");
+        config.clock.interconnect = Clock::from_khz(1_000_000);
+        config.sm.per_port = 2;
+        let c = &mut config.crossbar;
+        (c.header_bytes, c.sm_out_bytes, c.sm_in_bytes, c.slice_bytes) = (8, 32, 32, 64);
+        (c.request_cycles, c.reply_cycles) = (10, 20);
+        Crossbar::new(&config)
+    }
+
+    fn cycles(crossing: Crossing) -> u64 {
+        crossing.arrival.0 / 1000
+    }
+
+    #[test]
+    fn packets_of_sms_at_one_port_follow_each_other() {
+        let mut crossbar = crossbar();
+        // 136 B take 4.25 cycles; a header alone a quarter of one.
+        assert_eq!(cycles(crossbar.send_to_slice(0, Picos(0), 128)), 5 + 10);
+        assert_eq!(cycles(crossbar.send_to_slice(1, Picos(0), 0)), 5 + 10, "4.5 cycles: in the same cycle");
+        let crossing = crossbar.send_to_slice(1, Picos(0), 128);
+        assert_eq!((cycles(crossing), crossing.waited), (9 + 10, 8));
+        assert_eq!(cycles(crossbar.send_to_slice(2, Picos(0), 128)), 5 + 10, "another port");
+    }
+
+    #[test]
+    fn a_reply_takes_the_narrower_of_its_ports() {
+        let mut crossbar = crossbar();
+        // 40 B leave the slice in 0.625 cycles and need 1.25 at the SM, of which they share the first.
+        assert_eq!(cycles(crossbar.send_to_sm(0, 0, Picos(0), 32)), 21);
+        // Of two slices to one SM: the second comes through the port behind the first.
+        let crossing = crossbar.send_to_sm(1, 0, Picos(0), 128);
+        assert_eq!((cycles(crossing), crossing.waited), (25, 4));
+    }
 }

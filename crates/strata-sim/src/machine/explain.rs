@@ -126,11 +126,6 @@ impl Explanation {
 }
 
 impl Machine {
-    /// Turns the explanation on; before anything runs.
-    pub fn explain(&mut self) {
-        self.explanation = Some(Box::default());
-    }
-
     /// Adds what was counted since the last call to a tree, below `prefix`; nothing if the explanation is off.
     pub fn export_explanation(&mut self, prefix: &str, stats: &mut Stats) {
         let Some(e) = &mut self.explanation else { return };

@@ -25,8 +25,12 @@ impl Machine {
         queues.extend(self.barriers(warps_per_cta as usize));
         let (l1, l2) = (&self.config.l1, &self.config.l2);
         for (number, sm) in self.sms.iter().enumerate() {
-            queues.extend(queue(&format!("MSHRs of SM {number}"), sm.outstanding as usize, l1.mshrs as usize));
-            queues.extend(queue(&format!("requests held by SM {number}"), sm.held.len(), l1.mshrs as usize));
+            queues.extend(queue(
+                &format!("MSHRs of SM {number}"),
+                sm.memory.l1.outstanding as usize,
+                l1.mshrs as usize,
+            ));
+            queues.extend(queue(&format!("requests held by SM {number}"), sm.memory.l1.held.len(), l1.mshrs as usize));
         }
         for (number, slice) in self.slices.iter().enumerate() {
             let (mshrs, room) = (l2.mshrs as usize, l2.miss_queue as usize);
@@ -105,7 +109,7 @@ mod tests {
     #[test]
     fn the_fullest_queue_comes_first() {
         let mut machine = Machine::new(gpu("titan-v")).unwrap();
-        machine.sms[7].outstanding = machine.config.l1.mshrs / 2;
+        machine.sms[7].memory.l1.outstanding = machine.config.l1.mshrs / 2;
         machine.slices[3].outstanding = machine.config.l2.mshrs;
         machine.slices[5].held.extend([(0, 0)]);
         let text = machine.who_waits(1);

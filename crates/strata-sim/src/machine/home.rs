@@ -1,7 +1,9 @@
 //! Where a line is served: its L2 slice, its partition, its numbers there.
 
+use super::channel_port::{Access, DramTag};
+use crate::cache::SectorMask;
 use crate::config::{GpuConfig, SliceLocation};
-use crate::seam::{LocalLine, Place, Placed};
+use crate::seam::{Dir, LocalAddr, LocalLine, Place, Placed};
 use crate::stack_map::StackMap;
 use strata_core::{LINE_BYTES, LineAddr};
 
@@ -21,6 +23,18 @@ pub(super) struct Home {
 impl Home {
     /// Of a request that goes nowhere: it waits for another.
     pub(super) const NOWHERE: Self = Self { slice: u16::MAX, partition: u16::MAX, set: 0, local: LocalLine(0) };
+
+    /// The access of L2 to sectors that are where their address says.
+    #[inline]
+    pub(super) fn access(self, sectors: SectorMask, dir: Dir, tag: DramTag) -> Access {
+        self.access_at(self.local.addr(), sectors, dir, tag)
+    }
+
+    /// The access of L2 to sectors at a place of the line's partition.
+    #[inline]
+    pub(super) fn access_at(self, at: LocalAddr, sectors: SectorMask, dir: Dir, tag: DramTag) -> Access {
+        Access { slice: self.slice, partition: self.partition, at, sectors, dir, tag }
+    }
 }
 
 /// How lines are dealt to slices and partitions.

@@ -4,23 +4,33 @@
 //! its segment; a memory request visits the units on its way as events; a unit whose order of service cannot matter is a
 //! next-free time. All events are ordered by (time, sequence), so two runs are the same, byte for byte.
 //!
+//! A *part* owns its state and knows nobody: it is told what comes and says what has to happen next, and the machine lets it
+//! happen. So a part can be tried with a test above and below it.
+//!
 //! | file | does |
 //! | --- | --- |
+//! | `builder.rs` | how mechanisms get into a machine, and which do not go together |
 //! | `mod.rs` | what the machine is made of, launches, CTA dispatch, the event loop |
 //! | `warp.rs` | a warp: what it has not issued yet, its scoreboard |
 //! | `issue.rs` | segments, issue slots, the turn of a warp |
 //! | `barrier.rs` | CTA barriers |
-//! | `sm_memory.rs` | the memory side of an SM: coalescing, L1, constant memory, loads that wait |
+//! | `sm_memory.rs` | memory as an SM uses it: coalescing, loads that wait, requests that leave |
+//! | `memory_unit.rs` | a part: the load/store unit of an SM and its constant cache |
+//! | `l1.rs` | a part: the L1 of an SM |
 //! | `translate.rs` | TLBs |
 //! | `paging.rs` | the paging mechanism |
 //! | `home.rs` | which slice and partition serve a line |
-//! | `crossbar.rs` | ports between SMs and slices |
-//! | `l2.rs` | L2 slices |
-//! | `memory.rs` | DRAM channels and the way to them |
+//! | `crossbar.rs` | a part: ports between SMs and slices |
+//! | `l2.rs` | L2: what becomes of what its slices say |
+//! | `slice.rs` | a part: an L2 slice |
+//! | `waiting.rs` | requests that wait for a line, in L1 and in slices |
+//! | `memory.rs` | the way from L2 to memory |
+//! | `channel_port.rs` | a part: a DRAM channel and what waits to enter it |
 //! | `stacks.rs` | memory stacks: links to the GPU and between them |
 //! | `near.rs` | SMs on memory stacks: their way to memory |
 //! | `plan/` | plans of memory sides, tables, units, copies from L2 |
-//! | `offload.rs` | the offload mechanism |
+//! | `offload/` | the offload mechanism |
+//! | `host.rs` | what the host does, and who hears of it |
 //! | `copies.rs` | copies between host and device |
 //! | `conserve.rs` | checks that nothing was lost |
 //! | `watch.rs` | where the machine tells those who watch it: |
@@ -30,6 +40,8 @@
 //! | `hang.rs` | who waits when nothing happens any more |
 
 mod barrier;
+mod builder;
+mod channel_port;
 mod check;
 mod conserve;
 mod copies;
@@ -37,9 +49,12 @@ mod crossbar;
 mod explain;
 mod hang;
 mod home;
+mod host;
 mod issue;
+mod l1;
 mod l2;
 mod memory;
+mod memory_unit;
 mod names;
 mod near;
 mod offload;
@@ -47,44 +62,48 @@ mod paging;
 mod plan;
 #[cfg(test)]
 mod seam_tests;
+mod slice;
 mod sm_memory;
 mod stacks;
 mod tables;
 #[cfg(test)]
 mod testing;
 mod translate;
+mod waiting;
 mod warp;
 mod watch;
 
+pub use builder::{Layer, MachineBuilder};
 pub use check::Counts as CheckCounts;
 pub use conserve::{Imbalance, Imbalances};
 pub use copies::CopyStats;
 
-use crate::cache::Tags;
 use crate::calendar::Calendar;
 use crate::config::GpuConfig;
 use crate::link::Link;
 use crate::queue::EventQueue;
-use crate::seam::{HostCall, Line, Place, Victim};
+use crate::seam::{HostListener, Line};
 use crate::slab::Slab;
 use crate::stats::{MachineStats, Reading, StackStats};
 use crate::time::{Cycles, Picos};
 use crate::view::UNITS;
 use barrier::BarrierGroup;
+use channel_port::{ChannelPort, Turn};
 use check::{Checker, Step};
-use crossbar::Port;
+use crossbar::Crossbar;
 use explain::Explanation;
 use home::Interleave;
 use issue::Views;
-use l2::{Miss, Slice};
-use memory::ChannelPort;
+use l2::Miss;
+use memory_unit::MemoryUnit;
 use names::Names;
 use offload::Offloader;
 use paging::Pager;
 use plan::MemorySides;
-use sm_memory::{LoadOp, LoadStoreUnit, Request};
+use slice::Slice;
+use sm_memory::{LoadOp, Request};
 use stacks::Stacks;
-use strata_core::{Addr, Bytes, GridSource, LineAddr, WarpId};
+use strata_core::{GridSource, LineAddr, WarpId};
 use translate::Tlbs;
 use warp::WarpState;
 
@@ -173,15 +192,7 @@ struct Scheduler {
 struct Sm {
     schedulers: Vec<Scheduler>,
     shared: Calendar,
-    lsu: LoadStoreUnit,
-    l1: Tags,
-    constants: Tags,
-    /// Requests that wait for a line on its way, by place in `l1`.
-    waiters: Vec<u32>,
-    /// Line requests under way.
-    outstanding: u32,
-    /// Requests that could not leave because too many were under way, oldest first.
-    held: std::collections::VecDeque<u32>,
+    memory: MemoryUnit,
     /// Warps dealt to schedulers so far.
     dealt: u32,
 }
@@ -193,17 +204,15 @@ pub struct Machine {
     sms: Vec<Sm>,
     slices: Vec<Slice>,
     channels: Vec<ChannelPort>,
-    /// Ports of SMs to the crossbar, and from it.
-    ports_out: Vec<Port>,
-    ports_in: Vec<Port>,
+    crossbar: Crossbar,
     tlbs: Option<Tlbs>,
     interleave: Interleave,
     stacks: Option<Box<Stacks>>,
     /// Mechanisms, one field per seam.
     sides: Option<Box<MemorySides>>,
-    victims: Option<Vec<Box<dyn Victim>>>,
     pager: Option<Box<Pager>>,
     offload: Option<Box<Offloader>>,
+    listeners: Vec<Box<dyn HostListener>>,
     /// Launches so far.
     launched: u32,
     host_link: Link,
@@ -229,8 +238,7 @@ pub struct Machine {
     /// Scratch, kept for its memory.
     lines: Vec<crate::coalesce::LineRequest>,
     opened: Vec<strata_core::WarpId>,
-    done: Vec<(u64, u32)>,
-    freed: Vec<u16>,
+    turn: Turn,
 }
 
 /// Something a machine cannot do.
@@ -245,7 +253,10 @@ pub enum MachineError {
     /// The simulator lost or invented something; see `conserve`.
     #[error("the simulator lost count, which is a fault of its own, please report it: {0}")]
     Conservation(#[from] Imbalances),
-    /// With [`Machine::check_data`]: a load would get old data. The text names the load, the address and what was missed.
+    /// Mechanisms that do not go together, or not with this GPU; the text says which and why.
+    #[error("{0}")]
+    Refused(String),
+    /// With [`MachineBuilder::check_data`]: a load would get old data. The text names the load, the address and what was missed.
     #[error("the machine lost data: {0}")]
     Data(String),
     /// The DRAM of the configuration is impossible.
@@ -257,36 +268,27 @@ pub enum MachineError {
 }
 
 impl Machine {
-    /// A machine at rest.
+    /// A plain machine at rest; [`MachineBuilder`] puts mechanisms into one.
     pub fn new(config: GpuConfig) -> Result<Self, MachineError> {
         let channels = (0..config.dram.channels).map(|_| ChannelPort::new(&config)).collect::<Result<_, _>>()?;
         let sm = || Sm {
             schedulers: vec![Scheduler::default(); config.sm.schedulers as usize],
             shared: Calendar::default(),
-            lsu: LoadStoreUnit::new(config.sm.memory_queue),
-            l1: Tags::new(l1_sets(&config), config.l1.ways),
-            constants: Tags::new(
-                (config.constant.size.0 / strata_core::LINE_BYTES / u64::from(config.constant.ways)).max(1) as u32,
-                config.constant.ways,
-            ),
-            waiters: vec![NONE; (l1_sets(&config) * config.l1.ways) as usize],
-            outstanding: 0,
-            held: std::collections::VecDeque::new(),
+            memory: MemoryUnit::new(&config),
             dealt: 0,
         };
         Ok(Self {
             sms: (0..config.all_sms()).map(|_| sm()).collect(),
             slices: (0..config.l2.slices).map(|_| Slice::new(&config)).collect(),
             channels,
-            ports_out: vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize],
-            ports_in: vec![Port::default(); config.sm.count.div_ceil(config.sm.per_port) as usize],
+            crossbar: Crossbar::new(&config),
             tlbs: Tlbs::if_enabled(&config),
             interleave: Interleave::new(&config),
             stacks: Stacks::of(&config),
             sides: None,
-            victims: None,
             pager: None,
             offload: None,
+            listeners: Vec::new(),
             launched: 0,
             host_link: Link::new(&config.host_link),
             copies: CopyStats::default(),
@@ -307,8 +309,7 @@ impl Machine {
             names: Names::default(),
             lines: Vec::new(),
             opened: Vec::new(),
-            done: Vec::new(),
-            freed: Vec::new(),
+            turn: Turn::default(),
             config,
         })
     }
@@ -329,27 +330,6 @@ impl Machine {
             paging: self.paging_counts(),
             offload: self.offload_counts(),
         }
-    }
-
-    /// Gives every L2 slice a victim buffer.
-    pub fn set_victims(&mut self, mut buffer: impl FnMut(u32) -> Box<dyn Victim>) {
-        self.victims = Some((0..self.config.l2.slices).map(&mut buffer).collect());
-    }
-
-    /// Lets a mechanism say where lines live.
-    pub fn set_place(&mut self, place: Box<dyn Place>) {
-        self.interleave.set_place(place);
-    }
-
-    /// The program got memory that it calls `name`.
-    pub fn allocated(&mut self, start: Addr, size: Bytes, name: &str) {
-        self.names.allocated(start, size, name);
-        self.host_call(&HostCall::Allocates { start, size, name: name.to_owned() });
-    }
-
-    /// The next kernel is called `name`.
-    pub fn launches(&mut self, name: &str) {
-        self.names.launched(name);
     }
 
     /// Simulated time so far.
@@ -392,7 +372,7 @@ impl Machine {
         Ok(ctas)
     }
 
-    /// Runs a kernel from launch to end.
+    /// Runs a kernel from launch to end. Who drives the machine tells [`Machine::host_event`] of the launch, before and after.
     pub fn run_kernel<S: GridSource>(
         &mut self,
         source: &mut S,
@@ -404,7 +384,6 @@ impl Machine {
         self.launched += 1;
         self.prepare(per_sm, needs);
         self.check_begins(source.instructions());
-        self.host_call(&HostCall::Launches);
         let sms = self.config.sm.count;
         let slots = (u64::from(per_sm) * u64::from(sms)).min(source.ctas()) as u32;
         let warps_per_cta = source.warps_per_cta();
@@ -465,7 +444,6 @@ impl Machine {
         let end = end.max(self.core_cycle(self.last_store)) + u64::from(self.config.launch.after);
         self.now = self.core_time(end);
         self.come_to_rest(&mut |line, data| source.read_line(line, data));
-        self.host_call(&HostCall::KernelEnded);
         self.check_conservation()?;
         self.check_ends()?;
         Ok(KernelTime {
@@ -487,9 +465,9 @@ impl Machine {
             if shared.from_l1 {
                 // What shared memory takes of the common array is missing from L1.
                 let left = u64::from(l1.ways) * l1.size.0.saturating_sub(taken) / l1.size.0;
-                sm.l1.limit_ways(left as u32);
+                sm.memory.l1.limit_ways(left as u32);
             } else if l1.flush_at_launch && flushes {
-                sm.l1.clear();
+                sm.memory.l1.clear();
             }
         }
     }
@@ -542,8 +520,4 @@ impl Machine {
         self.come_to_rest(&mut |_, _| ());
         self.groups = Slab::default();
     }
-}
-
-fn l1_sets(config: &GpuConfig) -> u32 {
-    ((config.l1.size.0 / strata_core::LINE_BYTES) as u32 / config.l1.ways.max(1)).max(1)
 }

@@ -4,10 +4,9 @@
 //! stack at once, and to one of another stack over the link between the two. Stores go through. The SMs of stacks stand behind
 //! those of the GPU in the machine's list, in the order of the stacks.
 
-use super::memory::NO_SLICE;
+use super::channel_port::{Access, NO_SLICE};
 use super::sm_memory::Kind;
 use super::{Event, Machine, NONE};
-use crate::cache::SectorMask;
 use crate::seam::{Dir, StackId};
 use crate::time::{Cycles, Picos};
 use strata_core::LineAddr;
@@ -55,11 +54,12 @@ impl Machine {
             (stacks.ask_other(own, stack, r.sectors, dir, leaves), r.home.partition)
         };
         let sectors = u64::from(r.sectors.count());
-        let (time, at) = (arrival + controller, r.home.local.addr());
+        let time = arrival + controller;
+        let access = |tag| Access { slice: NO_SLICE, partition, ..r.home.access(r.sectors, dir, tag) };
         if dir == Dir::Write {
             self.stack_stats.near_writes += sectors;
             self.watch_near_write(request);
-            self.enter_channel(NO_SLICE, partition, at, r.sectors, dir, NONE, time);
+            self.enter_channel(access(NONE), time);
             self.stats.stores += 1;
             self.stores_out -= 1;
             self.last_store = self.last_store.max(arrival);
@@ -69,7 +69,7 @@ impl Machine {
         } else {
             self.stack_stats.near_reads += sectors;
             self.watch_near_read(request);
-            self.enter_channel(NO_SLICE, partition, at, r.sectors, dir, Event::new(Event::NEAR, request).0, time);
+            self.enter_channel(access(Event::new(Event::NEAR, request).0), time);
         }
     }
 
@@ -87,18 +87,6 @@ impl Machine {
 
     /// Drops everything from an SM's L1.
     pub(super) fn drop_all_from_l1(&mut self, sm: u32) {
-        self.drop_range_from_l1(sm, &(0..u64::MAX));
-    }
-
-    /// Drops a line from L2, because memory has a newer one; what is on its way will be fetched again.
-    pub(super) fn drop_from_l2(&mut self, line: LineAddr) {
-        let home = self.interleave.home(line);
-        let slice = &mut self.slices[usize::from(home.slice)];
-        if let Some(place) = slice.tags.find(home.set, line) {
-            let state = slice.tags.line_mut(place);
-            state.valid = SectorMask::NONE;
-            state.overtaken = state.pending;
-        }
-        self.tell_written(home.slice, line, SectorMask::ALL);
+        self.sms[sm as usize].memory.l1.invalidate_range(&(0..u64::MAX));
     }
 }

@@ -4,18 +4,14 @@
 //! walk ends here.
 
 use super::sm_memory::LineOp;
-use super::translate::Tlbs;
 use super::{Event, Machine};
-use crate::cache::SectorMask;
 use crate::link::Direction;
-use crate::seam::{
-    AccessInfo, Action, Actions, FaultId, HostCall, Line, PageId, PageRange, Paging, SideCount, Token, Walk,
-};
+use crate::seam::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, SideCount, Token, Walk};
 use crate::slab::Slab;
 use crate::time::Picos;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
-use strata_core::{Addr, Bytes, LineAddr, SECTOR_BYTES};
+use strata_core::{Addr, Bytes, HostEvent, LineAddr, SECTOR_BYTES};
 
 /// The paging mechanism and the accesses that it makes wait.
 pub(super) struct Pager {
@@ -32,26 +28,27 @@ pub(super) struct Pager {
     actions: Actions,
 }
 
-impl Machine {
-    /// Puts a mechanism in charge of where pages of `memory` are, after [`Machine::check_data`] if that is wanted.
-    /// Translation of these pages is on from now on.
-    pub fn set_paging(&mut self, mechanism: Box<dyn Paging>, memory: Range<Addr>) {
-        let lines = memory.start.line().0..memory.end.line().0;
-        if let Some(checker) = &mut self.checker {
-            checker.pages_are(lines.clone());
-        }
-        self.tlbs = Some(Tlbs::new(&self.config));
-        self.pager = Some(Box::new(Pager {
+impl Pager {
+    /// A mechanism in charge of where pages of `memory` are.
+    pub(super) fn new(mechanism: Box<dyn Paging>, memory: &Range<Addr>) -> Self {
+        Self {
             wants_touches: mechanism.wants_touches(),
             mechanism,
-            lines,
+            lines: memory.start.line().0..memory.end.line().0,
             walking: Slab::default(),
             waiting: FxHashMap::default(),
             staying: None,
             actions: Actions::new(),
-        }));
+        }
     }
 
+    /// The lines that it has charge of.
+    pub(super) fn lines(&self) -> Range<u64> {
+        self.lines.clone()
+    }
+}
+
+impl Machine {
     /// True if a mechanism has charge of a line.
     #[inline]
     pub(super) fn is_paged(&self, line: LineAddr) -> bool {
@@ -148,29 +145,13 @@ impl Machine {
         self.act(t);
     }
 
-    /// Tells the mechanism what the host does; the host goes on.
-    pub fn host_call(&mut self, call: &HostCall) {
+    /// Tells the mechanism what the host does.
+    pub(super) fn tell_pager(&mut self, event: &HostEvent) {
         let now = self.now;
         if let Some(pager) = &mut self.pager {
-            pager.mechanism.host(call, now, &mut pager.actions);
+            pager.mechanism.host(event, now, &mut pager.actions);
         }
         self.act(now);
-    }
-
-    /// The same, and the host waits until all that the mechanism does has ended.
-    pub(super) fn host_call_and_wait(&mut self, call: &HostCall, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
-        let start = self.core_cycle(self.now);
-        self.come_to_rest(memory);
-        self.host_call(call);
-        self.come_to_rest(memory);
-        self.copies.cycles += self.core_cycle(self.now) - start;
-    }
-
-    /// The host waits for the device; `memory` reads the program's memory.
-    pub fn synchronize(&mut self, mut memory: impl FnMut(LineAddr, &mut Line)) {
-        if self.pager.is_some() {
-            self.host_call_and_wait(&HostCall::Synchronises, &mut memory);
-        }
     }
 
     /// Does what the mechanism asks.
@@ -237,7 +218,8 @@ impl Machine {
 
     /// An access whose page has come goes on, when its SM's load/store unit has a cycle for it.
     fn replay(&mut self, op: LineOp, t: Picos) {
-        let at = self.lsu_replays(op.sm, self.core_cycle(t));
+        let cycle = self.core_cycle(t);
+        let at = self.sms[op.sm as usize].memory.lsu.replay(cycle);
         self.watch_goes_on(&op, at);
         if let Some(tlbs) = &mut self.tlbs {
             let page = tlbs.page_of(op.request.line);
@@ -257,20 +239,14 @@ impl Machine {
     /// Drops the lines of pages from all caches; dirty sectors are written back.
     fn drop_lines(&mut self, range: PageRange, t: Picos) {
         let Some(lines) = self.tlbs.as_ref().map(|tlbs| tlbs.lines_of(range)) else { return };
-        for sm in 0..self.sms.len() as u32 {
-            self.drop_range_from_l1(sm, &lines);
+        for sm in &mut self.sms {
+            sm.memory.l1.invalidate_range(&lines);
         }
         let now = self.config.clock.l2.next(t).0;
         for line in lines.map(LineAddr) {
             let home = self.interleave.home(line);
-            self.tell_written(home.slice, line, SectorMask::ALL);
-            let tags = &mut self.slices[usize::from(home.slice)].tags;
-            // A line on its way stays: who waits for it was here before the page left.
-            if tags.peek(home.set, line).is_some_and(|l| l.pending.is_empty())
-                && let Some(left) = tags.remove(home.set, line)
-                && !left.dirty.is_empty()
-            {
-                self.write_back(line, left.dirty, left.valid, now);
+            if let Some(left) = self.slices[usize::from(home.slice)].drop_line(home.set, line) {
+                self.write_back(line, left.sectors, left.valid, now);
             }
         }
     }

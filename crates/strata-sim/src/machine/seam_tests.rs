@@ -1,7 +1,7 @@
 //! Mechanisms on every seam: one that does nothing changes nothing, and one that does something is obeyed to the cycle.
 
 use super::testing::run;
-use super::{KernelNeeds, Machine};
+use super::{KernelNeeds, Layer, Machine, MachineBuilder};
 use crate::cache::SectorMask;
 use crate::config::{LinkConfig, load};
 use crate::seam::{
@@ -11,9 +11,8 @@ use crate::seam::{
 };
 use crate::stats::Reading;
 use crate::time::Picos;
-use std::cell::RefCell;
-use std::rc::Rc;
-use strata_core::{Addr, Bytes, LineAddr, OpInfo};
+use std::sync::{Arc, Mutex};
+use strata_core::{Addr, Bytes, HostEvent, LineAddr, OpInfo};
 use strata_testkit::{Instr, Memory, Script};
 
 const A: u64 = 0x10_0000;
@@ -21,11 +20,22 @@ const A: u64 = 0x10_0000;
 /// All memory.
 const EVERYTHING: std::ops::Range<Addr> = Addr(0)..Addr(u64::MAX);
 
-/// A machine whose L2 holds so little that lines leave it.
-fn small_l2(more: &[&str]) -> Machine {
+/// A machine whose L2 holds so little that lines leave it, and what is put into it.
+fn small_l2_with(more: &[&str], install: impl FnOnce(&mut MachineBuilder)) -> Machine {
     let mut set = vec!["l2.sets=1", "l2.ways=2", "l2.eager_write_back=1"];
     set.extend(more);
-    Machine::new(load("titan-v", &set).expect("a preset").config).expect("a machine")
+    let mut builder = MachineBuilder::new(load("titan-v", &set).expect("a preset").config);
+    install(&mut builder);
+    builder.build().expect("a machine")
+}
+
+fn small_l2(more: &[&str]) -> Machine {
+    small_l2_with(more, |_| ())
+}
+
+/// Puts one side before DRAM.
+fn side(make: impl Fn() -> Box<dyn MemorySide> + 'static) -> impl FnOnce(&mut MachineBuilder) {
+    move |m| m.memory_side("side", Layer::Resizes, move |_| make())
 }
 
 /// Kernels that read and write twice what L2 holds; what was counted, and the cycles of each.
@@ -43,7 +53,7 @@ fn traffic(machine: &mut Machine) -> (Reading, Vec<u64>) {
 }
 
 /// Hands everything on.
-struct Null;
+pub(super) struct Null;
 
 impl MemorySide for Null {
     fn attach(&mut self, _: &mut Parts) {}
@@ -98,7 +108,7 @@ impl Offload for Null {
 }
 
 /// Puts a mechanism into a machine.
-type Install = fn(&mut Machine);
+type Install = fn(&mut MachineBuilder);
 
 #[test]
 fn mechanisms_that_do_nothing_change_nothing() {
@@ -106,18 +116,20 @@ fn mechanisms_that_do_nothing_change_nothing() {
     let free_tlb = ["tlb.l2_cycles=0", "tlb.walk_cycles=0"];
     let (plain, plain_cycles) = traffic(&mut small_l2(&free_tlb));
     let installs: [(&str, Install); 5] = [
-        ("memory side", |m| m.set_memory_side(|_| vec![Box::new(Null), Box::new(Null)])),
-        ("victim", |m| m.set_victims(|_| Box::new(Null))),
-        ("paging", |m| m.set_paging(Box::new(Null), EVERYTHING)),
-        ("offload", |m| m.set_offload(Box::new(Null))),
+        ("memory side", |m| {
+            m.memory_side("first", Layer::Relocates, |_| Box::new(Null));
+            m.memory_side("second", Layer::Resizes, |_| Box::new(Null));
+        }),
+        ("victim", |m| m.victim("null", |_| Box::new(Null))),
+        ("paging", |m| m.paging("null", Box::new(Null), EVERYTHING)),
+        ("offload", |m| m.offload("null", Box::new(Null))),
         ("place", |m| {
-            let plain = super::Interleave::new(&m.config);
-            m.set_place(Box::new(SamePlace(plain)));
+            let plain = super::Interleave::new(m.config());
+            m.place("null", Box::new(SamePlace(plain)));
         }),
     ];
     for (seam, install) in installs {
-        let mut machine = small_l2(&free_tlb);
-        install(&mut machine);
+        let mut machine = small_l2_with(&free_tlb, install);
         let (mut counted, cycles) = traffic(&mut machine);
         assert_eq!(cycles, plain_cycles, "{seam}");
         // Translation is counted where it happens, and a walk is an event of its own; so is what memory sides did.
@@ -139,7 +151,7 @@ impl Place for SamePlace {
 }
 
 /// What a memory side saw.
-type Seen = Rc<RefCell<Vec<(LineKind, LocalLine, SectorMask, u8)>>>;
+type Seen = Arc<Mutex<Vec<(LineKind, LocalLine, SectorMask, u8)>>>;
 
 /// Does one more thing before each fill, and notes the first byte of the data.
 struct Before {
@@ -159,7 +171,7 @@ struct Parts2 {
 
 fn before(what: fn(&Parts2) -> Move, seen: &Seen) -> Box<dyn MemorySide> {
     let parts = Parts2 { table: TableId(0), unit: UnitId(0), link: LinkId(0), traffic: TrafficId::DATA };
-    Box::new(Before { what, parts, seen: Rc::clone(seen) })
+    Box::new(Before { what, parts, seen: Arc::clone(seen) })
 }
 
 impl MemorySide for Before {
@@ -175,7 +187,7 @@ impl MemorySide for Before {
     }
 
     fn read(&mut self, request: &LineRequest<'_>, _: &mut Below<'_>, plan: &mut Plan) {
-        self.seen.borrow_mut().push((request.kind, request.line, request.sectors, request.data[0]));
+        self.seen.lock().expect("nobody panics").push((request.kind, request.line, request.sectors, request.data[0]));
         let first = plan.add((self.what)(&self.parts), StepSet::NONE, true);
         let at = request.line.addr();
         let fetch = Move::Dram { at, sectors: SectorMask::ALL, dir: Dir::Read, why: TrafficId::DATA };
@@ -184,7 +196,7 @@ impl MemorySide for Before {
     }
 
     fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
-        self.seen.borrow_mut().push((request.kind, request.line, request.sectors, request.data[0]));
+        self.seen.lock().expect("nobody panics").push((request.kind, request.line, request.sectors, request.data[0]));
         below.write(request, plan);
     }
 }
@@ -205,8 +217,8 @@ fn delays(what: fn(&Parts2) -> Move) -> (i64, i64) {
     // Refresh would be met at one time and not at another.
     let set = ["dram.timing.refi=0"];
     let (script, other_sector) = (load_and_use(A), load_and_use(A + 64));
-    let (mut plain, mut with) = (small_l2(&set), small_l2(&set));
-    with.set_memory_side(|_| vec![before(what, &Seen::default())]);
+    let with = side(move || before(what, &Seen::default()));
+    let (mut plain, mut with) = (small_l2(&set), small_l2_with(&set, with));
     let first = cycles(&mut with, &script) as i64 - cycles(&mut plain, &script) as i64;
     let second = cycles(&mut with, &other_sector) as i64 - cycles(&mut plain, &other_sector) as i64;
     (first, second)
@@ -229,8 +241,7 @@ fn steps_of_a_plan_take_their_time() {
 #[test]
 fn a_table_is_fetched_once_and_then_hits_in_its_cache() {
     let entry = |p: &Parts2| Move::Table { table: p.table, entry: 0, dir: Dir::Read };
-    let mut machine = small_l2(&["dram.timing.refi=0"]);
-    machine.set_memory_side(|_| vec![before(entry, &Seen::default())]);
+    let mut machine = small_l2_with(&["dram.timing.refi=0"], side(move || before(entry, &Seen::default())));
     let miss = cycles(&mut machine, &load_and_use(A));
     assert_eq!(machine.reading().machine.dram_reads, 5, "a sector of the table and the line");
     // The next line of the same partition.
@@ -250,19 +261,19 @@ fn a_table_is_fetched_once_and_then_hits_in_its_cache() {
 fn a_line_that_comes_whole_is_fetched_once() {
     let unit = |p: &Parts2| Move::Unit { unit: p.unit, latency: 100, interval: 1 };
     let seen = Seen::default();
-    let mut machine = small_l2(&[]);
-    machine.set_memory_side(|_| vec![before(unit, &seen)]);
+    let told = Arc::clone(&seen);
+    let mut machine = small_l2_with(&[], side(move || before(unit, &told)));
     let needs = KernelNeeds { threads: 64, registers: 8, shared: 0 };
     let warps: [&[Instr]; 2] = [&[Instr::load_past_l1(A)], &[Instr::load_past_l1(A + 64)]];
     machine.run_kernel(&mut Script::new(&warps).one_warp_per_cta(), &needs).expect("it runs");
-    assert_eq!(seen.borrow().len(), 1);
+    assert_eq!(seen.lock().expect("nobody panics").len(), 1);
     let l2 = machine.reading().l2();
     assert_eq!((l2.fetches, l2.fills, l2.read_awaited), (4, 4, 1));
 }
 
 /// Notes which sectors L2 had of a line that is written back.
 #[derive(Default)]
-struct Residents(Rc<RefCell<Vec<u8>>>);
+struct Residents(Arc<Mutex<Vec<u8>>>);
 
 impl MemorySide for Residents {
     fn attach(&mut self, _: &mut Parts) {}
@@ -272,16 +283,16 @@ impl MemorySide for Residents {
     }
 
     fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
-        self.0.borrow_mut().push(request.resident.0);
+        self.0.lock().expect("nobody panics").push(request.resident.0);
         below.write(request, plan);
     }
 }
 
 #[test]
 fn a_mechanism_learns_what_l2_had_of_a_line_that_left() {
-    let mut machine = small_l2(&[]);
-    let seen = Rc::<RefCell<Vec<u8>>>::default();
-    machine.set_memory_side(|_| vec![Box::new(Residents(Rc::clone(&seen)))]);
+    let seen = Arc::<Mutex<Vec<u8>>>::default();
+    let told = Arc::clone(&seen);
+    let mut machine = small_l2_with(&[], side(move || Box::new(Residents(Arc::clone(&told)))));
     let home = machine.interleave.home(Addr(A).line()).slice;
     let in_slice = |&a: &u64| machine.interleave.home(Addr(a).line()).slice == home;
     let lines: Vec<u64> = (1..).map(|k| A + 128 * k).filter(in_slice).take(4).collect();
@@ -290,7 +301,7 @@ fn a_mechanism_learns_what_l2_had_of_a_line_that_left() {
     script.extend([Instr::load_past_l1(lines[2]), Instr::load_past_l1(lines[3])]);
     cycles(&mut machine, &script);
     // All four sectors of the one; of the other the one that was loaded, for a part of a sector is no sector.
-    assert_eq!(*seen.borrow(), [0b1111, 0b0100]);
+    assert_eq!(*seen.lock().expect("nobody panics"), [0b1111, 0b0100]);
 }
 
 fn partition(machine: &Machine, address: u64) -> u16 {
@@ -302,21 +313,21 @@ fn partition(machine: &Machine, address: u64) -> u16 {
 fn a_mechanism_sees_what_memory_holds() {
     let unit = |p: &Parts2| Move::Unit { unit: p.unit, latency: 1, interval: 1 };
     let seen = Seen::default();
-    let mut machine = small_l2(&["l2.copies_fill=false"]);
-    machine.set_memory_side(|_| vec![before(unit, &seen)]);
+    let told = Arc::clone(&seen);
+    let mut machine = small_l2_with(&["l2.copies_fill=false"], side(move || before(unit, &told)));
     let mut memory = Memory::default();
     memory.write(Addr(A), &[7; 128]);
-    machine.copy_in(Addr(A), Bytes(128), |line, data| *data = memory.line(line));
+    let copy = HostEvent::CopyIn { start: Addr(A), size: Bytes(128) };
+    machine.host_event(&copy, |line, data| *data = memory.line(line));
     let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
     // Lines of the same slice, so that the first one has to leave.
     let home = machine.interleave.home(Addr(A).line());
     let others = (1..).map(|k| A + 128 * k).filter(|&a| machine.interleave.home(Addr(a).line()).slice == home.slice);
-    let script: Vec<Instr> = [Instr::load_past_l1(A), Instr::store(A).word(9)]
-        .into_iter()
-        .chain(others.take(2).map(Instr::load_past_l1))
-        .collect();
+    let script: Vec<Instr> =
+        [Instr::load_past_l1(A), Instr::store(A).word(9)].into_iter().chain(others.take(2).map(Instr::load_past_l1)).collect();
     machine.run_kernel(&mut Script::new(&[script]).on_memory(memory), &needs).expect("it runs");
-    let of_line: Vec<_> = seen.borrow().iter().filter(|s| s.1 == home.local).map(|s| (s.0, s.2.0, s.3)).collect();
+    let of_line: Vec<_> =
+        seen.lock().expect("nobody panics").iter().filter(|s| s.1 == home.local).map(|s| (s.0, s.2.0, s.3)).collect();
     assert_eq!(of_line, [(LineKind::Fill, 0b0001, 7), (LineKind::WriteBack, 0b0001, 9)]);
 }
 
@@ -348,8 +359,8 @@ impl MemorySide for FarAway {
 
 #[test]
 fn a_slice_goes_on_when_nothing_of_a_plan_goes_to_dram() {
-    let mut machine = small_l2(&["l2.miss_queue=2", "l2.slices=1", "dram.channels=1"]);
-    machine.set_memory_side(|_| vec![Box::new(FarAway(None))]);
+    let one = ["l2.miss_queue=2", "l2.slices=1", "dram.channels=1"];
+    let mut machine = small_l2_with(&one, side(|| Box::new(FarAway(None))));
     let reading = traffic(&mut machine).0;
     assert_eq!(reading.machine.dram_reads + reading.machine.dram_writes, 0);
     let [(_, data), ..] = machine.reading().sides.traffic[..] else { panic!("no traffic") };
@@ -377,8 +388,7 @@ impl Victim for Keeps {
 
 #[test]
 fn a_victim_buffer_saves_reads_and_drops_what_is_written() {
-    let mut machine = small_l2(&[]);
-    machine.set_victims(|_| Box::new(Keeps::default()));
+    let mut machine = small_l2_with(&[], |m| m.victim("keeps", |_| Box::new(Keeps::default())));
     let slice = machine.interleave.home(Addr(A).line()).slice;
     let same: Vec<u64> = (0..)
         .map(|k| A + 128 * k)
@@ -397,7 +407,7 @@ fn a_victim_buffer_saves_reads_and_drops_what_is_written() {
 /// Pages come after a microsecond, each when it is first touched.
 struct FirstTouch {
     here: Vec<PageId>,
-    heard: Rc<RefCell<Vec<String>>>,
+    heard: Arc<Mutex<Vec<String>>>,
 }
 
 impl Paging for FirstTouch {
@@ -406,14 +416,17 @@ impl Paging for FirstTouch {
     }
 
     fn touched(&mut self, page: PageId, access: &AccessInfo, _: Picos) {
-        self.heard.borrow_mut().push(format!("hit {} by SM {}", page.0, access.sm));
+        self.heard.lock().expect("nobody panics").push(format!("hit {} by SM {}", page.0, access.sm));
     }
 
     fn walked(&mut self, page: PageId, access: &AccessInfo, now: Picos, out: &mut Actions) -> Walk {
         if self.here.contains(&page) {
             return Walk::Here;
         }
-        self.heard.borrow_mut().push(format!("fault {} pc {} write {}", page.0, access.pc, access.write));
+        self.heard
+            .lock()
+            .expect("nobody panics")
+            .push(format!("fault {} pc {} write {}", page.0, access.pc, access.write));
         out.push(Action::Timer { at: now + Picos(1_000_000), token: Token(page.0 as u32) });
         Walk::Wait(FaultId(page.0 as u32))
     }
@@ -427,22 +440,24 @@ impl Paging for FirstTouch {
 
 #[test]
 fn an_access_waits_for_its_page_and_others_of_the_page_with_it() {
-    let heard = Rc::new(RefCell::new(Vec::new()));
+    let heard = Arc::new(Mutex::new(Vec::new()));
     let set = ["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0", "dram.timing.refi=0"];
-    let (mut plain, mut paged) = (small_l2(&set), small_l2(&set));
-    paged.set_paging(Box::new(FirstTouch { here: Vec::new(), heard: Rc::clone(&heard) }), EVERYTHING);
+    let first_touch = Box::new(FirstTouch { here: Vec::new(), heard: Arc::clone(&heard) });
+    let mut plain = small_l2(&set);
+    let mut paged = small_l2_with(&set, |m| m.paging("first touch", first_touch, EVERYTHING));
     let script = [Instr::load_past_l1(0x10000), Instr::store(0x10080)];
     let late = cycles(&mut paged, &script) - cycles(&mut plain, &script);
     // A microsecond at 1.2 GHz; the walk that finds the page is one more event on the way.
     assert!((1200..1203).contains(&late), "{late}");
-    assert_eq!(*heard.borrow(), ["fault 16 pc 0 write false", "hit 16 by SM 0"]);
+    assert_eq!(*heard.lock().expect("nobody panics"), ["fault 16 pc 0 write false", "hit 16 by SM 0"]);
 }
 
 #[test]
 fn a_kernel_waits_for_a_store_whose_page_comes_late() {
     let set = ["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0", "dram.timing.refi=0"];
-    let (mut plain, mut paged) = (small_l2(&set), small_l2(&set));
-    paged.set_paging(Box::new(FirstTouch { here: Vec::new(), heard: Rc::default() }), EVERYTHING);
+    let first_touch = Box::new(FirstTouch { here: Vec::new(), heard: Arc::default() });
+    let mut plain = small_l2(&set);
+    let mut paged = small_l2_with(&set, |m| m.paging("first touch", first_touch, EVERYTHING));
     let late = cycles(&mut paged, &[Instr::store(0x10000)]) - cycles(&mut plain, &[Instr::store(0x10000)]);
     assert!((1200..1203).contains(&late), "{late}");
 }
@@ -466,10 +481,11 @@ impl Paging for KeepsWarps {
 fn a_warp_that_has_ended_stays_while_a_mechanism_says_so() {
     let set = ["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0", "dram.timing.refi=0"];
     let ended = |keep: bool| {
-        let mut machine = small_l2(&set);
-        if keep {
-            machine.set_paging(Box::new(KeepsWarps), EVERYTHING);
-        }
+        let mut machine = small_l2_with(&set, |m| {
+            if keep {
+                m.paging("keeps warps", Box::new(KeepsWarps), EVERYTHING);
+            }
+        });
         // Whether a register comes is not asked for: the warp ends as soon as its load has issued.
         cycles(&mut machine, &[Instr::load_past_l1(0x10000)])
     };
@@ -497,11 +513,10 @@ impl Paging for Evicts {
 
 #[test]
 fn pages_that_leave_take_their_lines_and_translations_along() {
-    let mut machine = Machine::new(
-        load("titan-v", &["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0"]).expect("a preset").config,
-    )
-    .expect("a machine");
-    machine.set_paging(Box::new(Evicts), EVERYTHING);
+    let set = ["tlb.page=4KiB", "tlb.l2_cycles=0", "tlb.walk_cycles=0"];
+    let mut builder = MachineBuilder::new(load("titan-v", &set).expect("a preset").config);
+    builder.paging("evicts", Box::new(Evicts), EVERYTHING);
+    let mut machine = builder.build().expect("a machine");
     // The store goes to the page behind that of the loads.
     run(&mut machine, &[&[Instr::load(0x10000), Instr::load(0x10000), Instr::store(0x11000), Instr::load(0x10000)]])
         .expect("it runs");
@@ -517,8 +532,7 @@ fn lines_live_where_a_mechanism_says() {
             Placed { partition: 0, local: line.0 }
         }
     }
-    let mut machine = small_l2(&[]);
-    machine.set_place(Box::new(First));
+    let mut machine = small_l2_with(&[], |m| m.place("first", Box::new(First)));
     let reading = traffic(&mut machine).0;
     assert!(reading.channels[0].reads > 0);
     assert!(reading.channels[1..].iter().all(|c| c.reads == 0));

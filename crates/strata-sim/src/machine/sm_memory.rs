@@ -1,14 +1,14 @@
-//! The memory side of an SM: coalescing, L1, constant memory, loads that wait for their data.
+//! Memory as an SM uses it: coalescing, L1, constant memory, loads that wait for their data.
 
 use super::home::Home;
 use super::issue::is_shared;
+use super::l1::{Found, Lookup};
 use super::{Event, Machine, NONE};
-use crate::cache::{Line, Place, SectorMask};
+use crate::cache::{Place, SectorMask};
 use crate::coalesce::{LineRequest, bank_conflicts, coalesce, merge_lines};
 use crate::time::Picos;
 use crate::view::{Action, MicroOp, View};
 use arrayvec::ArrayVec;
-use std::ops::Range;
 use strata_core::{LANES, LineAddr, Space, WarpId};
 
 /// What a request asks of L2.
@@ -43,6 +43,14 @@ pub(super) struct Request {
 }
 
 impl Request {
+    /// A request that only a part of the machine sees, in set 0 of whatever it comes to.
+    #[cfg(test)]
+    pub(super) fn test(kind: Kind, line: u64, sectors: SectorMask) -> Self {
+        let full = if kind == Kind::Write { sectors } else { SectorMask::NONE };
+        let (line, home) = (LineAddr(line), Home::NOWHERE);
+        Self { line, sectors, full, kind, sm: 0, home, load: 0, place: NONE, warp: NONE, next: NONE, since: 0 }
+    }
+
     /// True if somebody waits for an answer.
     pub(super) fn is_awaited(&self) -> bool {
         self.kind == Kind::Read || self.load != NONE
@@ -91,21 +99,6 @@ pub(super) struct LoadOp {
     /// When the data that is known to come is there, core cycles.
     ready: u64,
     registers: ArrayVec<u16, 8>,
-}
-
-/// The load/store unit of an SM.
-pub(super) struct LoadStoreUnit {
-    /// When it takes the next line request, in sixteenths of a core cycle.
-    free: u64,
-    /// When each of the last instructions left the queue before the unit; the oldest is at `next`.
-    left: Box<[u64]>,
-    next: usize,
-}
-
-impl LoadStoreUnit {
-    pub(super) fn new(queue: u32) -> Self {
-        Self { free: 0, left: vec![0; queue.max(1) as usize].into_boxed_slice(), next: 0 }
-    }
 }
 
 impl Machine {
@@ -180,15 +173,7 @@ impl Machine {
     fn constant_access(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[LineRequest], at: u64) {
         let sm = self.warps[warp as usize].sm;
         let latency = u64::from(self.config.constant.latency);
-        let mut missing: ArrayVec<LineRequest, LANES> = ArrayVec::new();
-        for request in lines {
-            let tags = &mut self.sms[sm as usize].constants;
-            let set = request.line.0 as u32 % tags.sets();
-            if tags.find(set, request.line).is_none() {
-                tags.insert(set, request.line);
-                missing.extend([*request]);
-            }
-        }
+        let missing = self.sms[sm as usize].memory.constants.misses(lines);
         self.stats.constant_accesses += lines.len() as u64;
         self.stats.constant_misses += missing.len() as u64;
         let known = at + latency + lines.len() as u64 - 1;
@@ -197,25 +182,6 @@ impl Machine {
         } else {
             self.load(warp, pc, targets, &missing, at + latency, known, false);
         }
-    }
-
-    /// The cycle at which the load/store unit takes each line request of an instruction that comes at `at`.
-    fn through_lsu(&mut self, sm: u32, at: u64, lines: &[LineRequest]) -> ArrayVec<u64, LANES> {
-        let l1 = &self.config.l1;
-        let lsu = &mut self.sms[sm as usize].lsu;
-        let start = lsu.free.max(at * 16);
-        let mut next = start;
-        let mut taken = ArrayVec::new();
-        for request in lines {
-            let _ = taken.try_push(next / 16);
-            let by_bytes = u64::from(request.sectors.count()) * 32 * 16 / u64::from(l1.bytes_per_cycle);
-            next += by_bytes.max(16);
-        }
-        lsu.free = next.max(start + (l1.instruction_cycles * 16.0) as u64);
-        lsu.left[lsu.next] = start / 16;
-        lsu.next = (lsu.next + 1) % lsu.left.len();
-        self.stats.wait_lsu += (start - at * 16) / 16;
-        taken
     }
 
     #[allow(clippy::too_many_arguments, reason = "who, what and when: all are needed and none belong together")]
@@ -235,24 +201,17 @@ impl Machine {
         self.part_arrived(load, 0);
     }
 
-    /// The core cycle, not before `at`, at which the load/store unit of an SM sends a line request again.
-    pub(super) fn lsu_replays(&mut self, sm: u32, at: u64) -> u64 {
-        let lsu = &mut self.sms[sm as usize].lsu;
-        let start = lsu.free.max(at * 16);
-        lsu.free = start + 16;
-        start / 16
-    }
-
     /// Sends all line requests of an instruction on their way.
     fn send_all(&mut self, warp: u32, pc: u32, lines: &[LineRequest], at: u64, what: What) {
         let w = &self.warps[warp as usize];
         let (sm, cta) = (w.sm, w.cta);
-        let room = self.sms[sm as usize].lsu.left[self.sms[sm as usize].lsu.next];
+        let room = self.sms[sm as usize].memory.lsu.room();
         self.stall_until(warp, room);
         // Lanes with several places each (textures, matrices) can need more lines than there are lanes: the unit is passed
         // through again.
         for lines in lines.chunks(LANES) {
-            let taken = self.through_lsu(sm, at, lines);
+            let (taken, waited) = self.sms[sm as usize].memory.lsu.take(at, lines, &self.config.l1);
+            self.stats.wait_lsu += waited;
             for (&request, &taken) in lines.iter().zip(&taken) {
                 self.translate(LineOp { request, sm, warp: WarpId(warp), cta, pc, what }, taken);
             }
@@ -285,7 +244,8 @@ impl Machine {
             }
             What::Atomic(load) => {
                 self.stats.atomics += 1;
-                self.drop_from_l1(*sm, request.line);
+                // What an atomic changes at L2 is stale in this SM's L1.
+                self.sms[*sm as usize].memory.l1.invalidate(request.line);
                 let sent = self.send(*sm, request, Kind::Atomic, load, NONE, at);
                 if load == NONE {
                     self.expect_acknowledgement(sent, op.warp);
@@ -314,60 +274,35 @@ impl Machine {
         }
     }
 
-    /// The set of a line in L1.
-    fn l1_set(sets: u32, line: LineAddr) -> u32 {
-        (line.0 ^ line.0 >> 7) as u32 % sets
-    }
-
     /// One line request of a load that L1 may serve.
     fn look_into_l1(&mut self, sm: u32, request: &LineRequest, load: u32, taken: u64) {
         self.stats.l1_accesses += 1;
-        let unit = &mut self.sms[sm as usize];
-        let set = Self::l1_set(unit.l1.sets(), request.line);
-        let place = unit.l1.find(set, request.line);
-        let Line { valid, pending, overtaken, .. } = place.map(|p| *unit.l1.line(p)).unwrap_or_default();
-        let wanted = request.sectors;
-        if !wanted.and(overtaken).is_empty() {
-            // What is on its way is too old: the request goes out without a place.
-            self.stats.l1_misses += 1;
-            self.send(sm, request, Kind::Read, load, NONE, taken);
-            return;
+        let Found { lookup, place, there } = self.sms[sm as usize].memory.l1.look_up(request.line, request.sectors);
+        self.watch_l1_hit(sm, place, request.line, there);
+        match lookup {
+            Lookup::Hit => {
+                self.stats.l1_hits += 1;
+                self.part_arrived(load, taken + u64::from(self.config.l1.latency));
+            }
+            Lookup::Merge => {
+                self.stats.l1_merges += 1;
+                if let Some(place) = place {
+                    self.wait_for_line(sm, place, request, load, taken);
+                }
+            }
+            Lookup::Miss { sectors, place, merges } => {
+                self.stats.l1_misses += 1;
+                if merges {
+                    self.loads[load].remaining += 1;
+                    self.wait_for_line(sm, Place::at(place), request, load, taken);
+                }
+                self.send(sm, &LineRequest { sectors, ..*request }, Kind::Read, load, place, taken);
+            }
         }
-        self.watch_l1_hit(sm, place, request.line, wanted.and(valid));
-        if wanted.without(valid).is_empty() {
-            self.stats.l1_hits += 1;
-            self.part_arrived(load, taken + u64::from(self.config.l1.latency));
-            return;
-        }
-        if let Some(p) = place
-            && wanted.without(valid.or(pending)).is_empty()
-        {
-            // Everything missing is on its way: wait for it.
-            self.stats.l1_merges += 1;
-            self.wait_for_line(sm, p, request, load, taken);
-            return;
-        }
-        self.stats.l1_misses += 1;
-        let unit = &mut self.sms[sm as usize];
-        let room = place.or_else(|| unit.l1.insert(set, request.line).map(|(p, _)| p));
-        let missing = LineRequest { sectors: wanted.without(valid.or(pending)), ..*request };
-        let Some(p) = room else {
-            // Every way waits for data: the request goes out without a place.
-            self.send(sm, request, Kind::Read, load, NONE, taken);
-            return;
-        };
-        let line = unit.l1.line_mut(p);
-        line.pending = line.pending.or(missing.sectors);
-        if !wanted.and(pending).is_empty() {
-            self.loads[load].remaining += 1;
-            self.wait_for_line(sm, p, request, load, taken);
-        }
-        self.send(sm, &missing, Kind::Read, load, p.index(), taken);
     }
 
     /// A load waits for a line that another request brings.
     fn wait_for_line(&mut self, sm: u32, place: Place, request: &LineRequest, load: u32, since: u64) {
-        let head = self.sms[sm as usize].waiters[place.index() as usize];
         let waiter = self.requests.add(Request {
             line: request.line,
             sectors: request.sectors,
@@ -378,27 +313,18 @@ impl Machine {
             load,
             place: place.index(),
             warp: NONE,
-            next: head,
+            next: NONE,
             since,
         });
-        self.sms[sm as usize].waiters[place.index() as usize] = waiter;
+        self.sms[sm as usize].memory.l1.wait(place, waiter, &mut self.requests);
         self.watch_waiter(waiter);
     }
 
-    /// A store passes through L1: what is there is updated, and a whole sector may come to be there.
+    /// A store passes through L1.
     fn write_l1(&mut self, sm: u32, request: &LineRequest) {
-        let allocate = self.config.l1.write_allocate;
-        let l1 = &mut self.sms[sm as usize].l1;
-        let set = Self::l1_set(l1.sets(), request.line);
-        let mut place = l1.find(set, request.line);
-        if place.is_none() && allocate {
-            place = l1.insert(set, request.line).map(|(p, _)| p);
-        }
-        if let Some(p) = place {
-            let line = l1.line_mut(p);
-            let before = *line;
-            line.valid = line.valid.or(request.full.without(line.pending));
-            self.watch_l1_write(sm, p, request, before);
+        let written = self.sms[sm as usize].memory.l1.write(request, self.config.l1.write_allocate);
+        if let Some((place, before)) = written {
+            self.watch_l1_write(sm, place, request, before);
         }
     }
 
@@ -417,29 +343,6 @@ impl Machine {
             })
         };
         self.send_all(warp, pc, lines, at, What::Atomic(load));
-    }
-
-    /// What an atomic changes at L2 is stale in this SM's L1.
-    pub(super) fn drop_from_l1(&mut self, sm: u32, line: LineAddr) {
-        let l1 = &mut self.sms[sm as usize].l1;
-        let set = Self::l1_set(l1.sets(), line);
-        if let Some(p) = l1.find(set, line) {
-            let line = l1.line_mut(p);
-            line.valid = SectorMask::NONE;
-            line.overtaken = line.pending;
-        }
-    }
-
-    /// Drops a range of lines from an SM's L1.
-    pub(super) fn drop_range_from_l1(&mut self, sm: u32, lines: &Range<u64>) {
-        let l1 = &mut self.sms[sm as usize].l1;
-        for place in l1.places() {
-            if lines.contains(&l1.address(place).0) {
-                let line = l1.line_mut(place);
-                line.valid = SectorMask::NONE;
-                line.overtaken = line.pending;
-            }
-        }
     }
 
     /// Sends a request towards L2; it leaves the SM at core cycle `at` plus the latency of a miss, when the port is free.
@@ -462,14 +365,12 @@ impl Machine {
         let request = self.requests.add(request);
         self.watch_sent(request, at);
         self.page_sent(line.line);
-        let unit = &mut self.sms[sm as usize];
-        if awaited && unit.outstanding >= self.config.l1.mshrs {
-            unit.held.push_back(request);
-            return request;
-        }
-        unit.outstanding += u32::from(awaited);
-        self.stores_out += u32::from(!awaited);
-        if !awaited {
+        if awaited {
+            if !self.sms[sm as usize].memory.l1.admit(request) {
+                return request;
+            }
+        } else {
+            self.stores_out += 1;
             self.store_sets_out(request);
         }
         self.leave_sm(request, since);
@@ -486,9 +387,10 @@ impl Machine {
         }
         let data = if r.kind == Kind::Read { 0 } else { 32 * r.sectors.count() };
         let leaves = self.core_time(ready);
-        let arrival = self.send_to_slice(r.sm, leaves, data);
-        self.watch_leave(r.kind, ready - r.since, arrival - leaves);
-        self.queue.push(arrival, Event::new(Event::L2, request));
+        let crossing = self.crossbar.send_to_slice(r.sm, leaves, data);
+        self.stats.wait_request_port += crossing.waited;
+        self.watch_leave(r.kind, ready - r.since, crossing.arrival - leaves);
+        self.queue.push(crossing.arrival, Event::new(Event::L2, request));
     }
 
     /// A reply reaches its SM.
@@ -496,7 +398,7 @@ impl Machine {
         let r = self.requests[request];
         self.requests.remove(request);
         let cycle = self.core_cycle(t);
-        self.sms[r.sm as usize].outstanding -= 1;
+        self.sms[r.sm as usize].memory.l1.answered();
         self.stats.reply_latency += cycle - r.since;
         self.stats.replies += 1;
         self.watch_answer(request, &r);
@@ -507,35 +409,21 @@ impl Machine {
         if r.load != NONE {
             self.part_arrived(r.load, cycle);
         }
-        if let Some(held) = self.sms[r.sm as usize].held.pop_front() {
-            self.sms[r.sm as usize].outstanding += 1;
+        if let Some(held) = self.sms[r.sm as usize].memory.l1.next_held() {
             let ready = cycle.max(self.requests[held].since);
             self.leave_sm(held, ready);
         }
     }
 
     fn fill_l1(&mut self, r: &Request, cycle: u64) {
-        let sm = &mut self.sms[r.sm as usize];
-        let place = Place::at(r.place);
-        let line = sm.l1.line_mut(place);
-        line.valid = line.valid.or(r.sectors.without(line.overtaken));
-        line.pending = line.pending.without(r.sectors);
-        line.overtaken = line.overtaken.without(r.sectors);
-        let pending = line.pending;
+        let (sm, place) = (r.sm as usize, Place::at(r.place));
+        let (pending, mut waiting) = self.sms[sm].memory.l1.fill(place, r.sectors);
         // Those whose sectors have all come go on; the others stay.
-        let mut waiter = std::mem::replace(&mut sm.waiters[r.place as usize], NONE);
-        while waiter != NONE {
+        while let Some(waiter) = self.sms[sm].memory.l1.next_served(&mut waiting, place, pending, &mut self.requests) {
             let w = self.requests[waiter];
-            if w.sectors.and(pending).is_empty() {
-                self.requests.remove(waiter);
-                self.watch_waiter_served(waiter, &w);
-                self.part_arrived(w.load, cycle);
-            } else {
-                let sm = &mut self.sms[r.sm as usize];
-                self.requests[waiter].next = sm.waiters[r.place as usize];
-                sm.waiters[r.place as usize] = waiter;
-            }
-            waiter = w.next;
+            self.requests.remove(waiter);
+            self.watch_waiter_served(waiter, &w);
+            self.part_arrived(w.load, cycle);
         }
     }
 

@@ -4,7 +4,7 @@
 //! channel sees it, and the answer crosses back. A direction of a link is a next-free time; an acknowledgement that nobody
 //! waits for goes with whatever comes next.
 
-use super::memory::DramTag;
+use super::channel_port::{Access, DramTag};
 use super::{Event, Machine, NONE};
 use crate::cache::SectorMask;
 use crate::config::{GpuConfig, WritePolicy};
@@ -13,7 +13,7 @@ use crate::seam::{Dir, StackId};
 use crate::slab::Slab;
 use crate::stack_map::StackMap;
 use crate::stats::StackStats;
-use crate::time::{Cycles, Picos};
+use crate::time::Picos;
 use strata_core::{Bytes, SECTOR_BYTES};
 
 /// The stacks of a machine.
@@ -67,14 +67,8 @@ impl Stacks {
     }
 
     /// Sends a request of L2 to a stack: when it is there, and what the end of the access is for then.
-    fn depart(
-        &mut self,
-        partition: u16,
-        sectors: SectorMask,
-        dir: Dir,
-        tag: DramTag,
-        leaves: Picos,
-    ) -> (Picos, DramTag) {
+    pub(super) fn depart(&mut self, access: &Access, leaves: Picos) -> (Picos, DramTag) {
+        let Access { partition, sectors, dir, tag, .. } = *access;
         let stack = self.stack_of(partition);
         let bytes = self.request_bytes(sectors, dir);
         let link = &mut self.links[stack.0 as usize];
@@ -133,28 +127,6 @@ impl Machine {
             rx: sum(&stacks.links, Direction::In),
             cross: sum(&stacks.cross, Direction::Out) + sum(&stacks.cross, Direction::In),
             ..self.stack_stats
-        }
-    }
-
-    /// Lets a request of L2 that is ready at L2 cycle `ready` go towards its channel: when it is there, and what its end is
-    /// for then.
-    #[inline]
-    pub(super) fn towards_channel(
-        &mut self,
-        partition: u16,
-        sectors: SectorMask,
-        dir: Dir,
-        tag: DramTag,
-        ready: u64,
-    ) -> (Picos, DramTag) {
-        let controller = Cycles(u64::from(self.config.dram.controller_cycles));
-        let clock = self.config.clock.l2;
-        match &mut self.stacks {
-            None => (clock.edge(Cycles(ready + controller.0)), tag),
-            Some(stacks) => {
-                let (arrival, tag) = stacks.depart(partition, sectors, dir, tag, clock.edge(Cycles(ready)));
-                (arrival + clock.span(controller), tag)
-            }
         }
     }
 

@@ -27,7 +27,7 @@ use crate::config::LinkConfig;
 use crate::side_stats::TableCounts;
 use arrayvec::ArrayVec;
 use strata_core::stats::Unit;
-use strata_core::{Bytes, LINE_BYTES, LineAddr};
+use strata_core::{Bytes, HostEvent, LINE_BYTES, LineAddr};
 
 /// The bytes of a line.
 pub type Line = [u8; LINE_BYTES as usize];
@@ -341,7 +341,7 @@ impl Counted<'_> {
 }
 
 /// A mechanism between L2 and DRAM; one instance serves one partition.
-pub trait MemorySide {
+pub trait MemorySide: Send {
     /// Declares what it needs of the machine.
     fn attach(&mut self, parts: &mut Parts);
 
@@ -376,6 +376,15 @@ pub trait MemorySide {
     /// With [`Parts::carries_bytes`], for sides that move lines: the bytes that a fill would deliver, and the sectors of
     /// which that is known. `--check-data` compares them with what memory must hold.
     fn delivers(&self, _line: LocalLine) -> Option<(SectorMask, Line)> {
+        None
+    }
+
+    /// The host did something; what it wrote and freed has been told line by line before.
+    fn host_event(&mut self, _event: &HostEvent) {}
+
+    /// What the victim buffer of a line's slice is told of the line when it gives sectors of it back
+    /// ([`Victim::supplied`](super::Victim::supplied)).
+    fn note(&self, _line: LocalLine) -> Option<SectorMask> {
         None
     }
 

@@ -11,20 +11,28 @@
 //! | place | [`Place`] | once per line request, before L2 |
 //! | memory side | [`MemorySide`] | for each L2 fill and write-back, with its data |
 //! | victim | [`Victim`] | when a line leaves L2, is missed there, or is written |
+//! | host | [`HostListener`] | whatever the host does |
 //!
-//! What the host does (allocations, copies, launches) reaches mechanisms through the host's events, not from here.
+//! What the host does (allocations, copies, launches) reaches paging mechanisms, memory sides and listeners as the same
+//! [`HostEvent`](strata_core::HostEvent)s, in program order.
+//!
+//! Every mechanism is [`Send`]. Memory sides and victims are made one per partition and per slice, and share nothing: what the
+//! victim buffer of a slice must know of a line, the machine asks of the line's partition ([`MemorySide::note`]) and tells it
+//! ([`Victim::supplied`]).
 
+mod host_listener;
 mod memory_side;
 mod offload;
 mod paging;
 mod place;
 mod victim;
 
+pub use host_listener::HostListener;
 pub use memory_side::{
     Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts,
     Plan, SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId, Wanted,
 };
 pub use offload::{Arrival, Candidate, Offload, StackId, StackUse, Terms};
-pub use paging::{AccessInfo, Action, Actions, FaultId, HostCall, PageId, PageRange, Paging, Token, Walk};
+pub use paging::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, Token, Walk};
 pub use place::{Place, Placed};
 pub use victim::Victim;

@@ -72,7 +72,7 @@ impl Terms {
 }
 
 /// Decides which blocks are offloaded.
-pub trait Offload {
+pub trait Offload: Send {
     /// The candidates of a kernel that begins.
     fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate>;
 

@@ -5,7 +5,7 @@
 
 use super::memory_side::SideCount;
 use crate::time::Picos;
-use strata_core::{Addr, Advice, Bytes, WarpId};
+use strata_core::{Addr, HostEvent, WarpId};
 
 /// A virtual page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -92,66 +92,8 @@ pub enum Action {
 /// What a mechanism asks for, in order.
 pub type Actions = Vec<Action>;
 
-/// What the host does that concerns pages. When a mechanism hears of it, nothing of the device is under way but what the
-/// mechanism itself asked for; a call that the host waits for ends when all of that has ended, too.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum HostCall {
-    /// The program gets memory.
-    Allocates {
-        /// First byte.
-        start: Addr,
-        /// Size as asked for.
-        size: Bytes,
-        /// What the program calls it.
-        name: String,
-    },
-    /// The program gives memory back.
-    Frees {
-        /// Its first byte.
-        start: Addr,
-    },
-    /// The host itself writes to memory, and waits.
-    Writes {
-        /// First byte.
-        start: Addr,
-        /// How many.
-        size: Bytes,
-    },
-    /// The host itself reads memory, and waits.
-    Reads {
-        /// First byte.
-        start: Addr,
-        /// How many.
-        size: Bytes,
-    },
-    /// The program wants pages to be somewhere, and goes on.
-    Prefetches {
-        /// First byte.
-        start: Addr,
-        /// How many.
-        size: Bytes,
-        /// True for the device, false for the host.
-        to_device: bool,
-    },
-    /// The program says how memory will be used.
-    Advises {
-        /// First byte.
-        start: Addr,
-        /// How many.
-        size: Bytes,
-        /// How.
-        advice: Advice,
-    },
-    /// A kernel is launched.
-    Launches,
-    /// A kernel has ended.
-    KernelEnded,
-    /// The host waits for the device.
-    Synchronises,
-}
-
 /// Decides where pages are. One mechanism per run.
-pub trait Paging {
+pub trait Paging: Send {
     /// True: [`Paging::touched`], [`Paging::sent`] and [`Paging::released`] are called. Asked once.
     fn wants_touches(&self) -> bool {
         false
@@ -172,8 +114,9 @@ pub trait Paging {
     /// A timer has run out.
     fn wake(&mut self, token: Token, now: Picos, out: &mut Actions);
 
-    /// The host does something.
-    fn host(&mut self, _call: &HostCall, _now: Picos, _out: &mut Actions) {}
+    /// The host does something. Nothing of the device is under way but what the mechanism itself asked for. The host waits for
+    /// copies, memsets and synchronisation: such an event has ended when all that the mechanism asks for then has.
+    fn host(&mut self, _event: &HostEvent, _now: Picos, _out: &mut Actions) {}
 
     /// What it has counted.
     fn counts(&self) -> Vec<SideCount> {

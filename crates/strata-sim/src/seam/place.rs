@@ -13,7 +13,7 @@ pub struct Placed {
 
 /// Maps physical lines to partitions, one to one. It is asked once per line request, before L2; from there on addresses are
 /// local to the partition.
-pub trait Place {
+pub trait Place: Send {
     /// Where a line lives.
     fn place(&self, line: LineAddr) -> Placed;
 }

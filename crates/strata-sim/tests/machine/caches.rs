@@ -99,7 +99,7 @@ fn a_dirty_line_that_is_old_is_written_back_and_stays() {
 fn a_copy_from_the_host_fills_l2_if_the_card_does_that() {
     for (fills, reads) in [("l2.copies_fill=true", 0), ("l2.copies_fill=false", 4)] {
         let mut bench = Bench::new(gpu("titan-v", &[fills]));
-        bench.0.copy_in(Addr(0), Bytes(128), |_, _| ());
+        bench.copy_in(Addr(0), Bytes(128));
         assert_eq!(traffic(&bench.run(script(&[&[load_line(1, 0), use_of(1)]]))), (reads, 0), "{fills}");
     }
 }

@@ -62,7 +62,7 @@ fn check(changes: &[&str], first: Instr, copied: bool, expected: impl Fn(&GpuCon
         let config = gpu(preset.name, &[&["l2.copies_fill=true"], changes].concat());
         let mut bench = Bench::new(config.clone());
         if copied {
-            bench.0.copy_in(Addr(0), Bytes(128), |_, _| ());
+            bench.copy_in(Addr(0), Bytes(128));
         }
         let begin = bench.begin();
         let ran = bench.run(script(&[&[first, use_of(1)]]));
@@ -106,8 +106,8 @@ fn translation() {
     // Another line of the page costs nothing more; the first of another page walks again.
     for (address, translated, walks) in [(128, 0, 1), (64 << 20, 310, 2)] {
         let mut bench = Bench::new(gpu("titan-v", &tlb));
-        bench.0.copy_in(Addr(0), Bytes(256), |_, _| ());
-        bench.0.copy_in(Addr(64 << 20), Bytes(128), |_, _| ());
+        bench.copy_in(Addr(0), Bytes(256));
+        bench.copy_in(Addr(64 << 20), Bytes(128));
         let begin = bench.begin();
         let config = bench.0.config().clone();
         let ran = bench.run(script(&[&[load_word(1, 0), use_of(1), load_word(2, address), use_of(2)]]));
@@ -117,7 +117,7 @@ fn translation() {
     }
     // A second SM misses in its own TLB and finds the page in the shared one.
     let mut bench = Bench::new(gpu("titan-v", &tlb));
-    bench.0.copy_in(Addr(0), Bytes(256), |_, _| ());
+    bench.copy_in(Addr(0), Bytes(256));
     let config = bench.0.config().clone();
     bench.run(script(&[&[load_word(1, 0), use_of(1)]]));
     let begin = bench.begin();
@@ -135,9 +135,9 @@ fn copies_take_the_time_of_the_host_link() {
     let picos = (bytes * 1e3 / link.gb_per_s).ceil() as u64 + (link.latency_ns * 1e3) as u64;
     let cycles = config.clock.core.next(Picos(picos)).0;
     let mut bench = Bench::new(config.clone());
-    bench.0.copy_in(Addr(0), Bytes(1000), |_, _| ());
+    bench.copy_in(Addr(0), Bytes(1000));
     assert_eq!((bench.0.copies().cycles, bench.0.now()), (cycles, Picos(picos)));
-    bench.0.copy_out(Addr(0), Bytes(1000), |_, _| ());
+    bench.copy_out(Addr(0), Bytes(1000));
     let copies = bench.0.copies();
     assert!((2 * cycles - 1..=2 * cycles + 1).contains(&copies.cycles), "{} for {cycles}", copies.cycles);
     assert_eq!((copies.bytes_in, copies.bytes_out), (Bytes(1000), Bytes(1000)));
@@ -145,7 +145,7 @@ fn copies_take_the_time_of_the_host_link() {
     config.clock.core = config.clock.interconnect;
     let alone = run(&config, &[&[load_word(1, 0), use_of(1)]]).cycles;
     let mut bench = Bench::new(config);
-    bench.0.copy_out(Addr(0), Bytes(1 << 20), |_, _| ());
+    bench.copy_out(Addr(0), Bytes(1 << 20));
     let after = bench.run(script(&[&[load_word(1, 0), use_of(1)]])).cycles;
     assert!(alone.abs_diff(after) <= 2, "{alone} and {after}: only the phase of the clocks may differ");
 }

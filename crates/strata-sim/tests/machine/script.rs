@@ -1,6 +1,6 @@
 //! How the tests write programs and run them: scripts of words and lines whose registers are named.
 
-use strata_core::{GridSource, LaneMask};
+use strata_core::{Addr, Bytes, GridSource, HostEvent, LaneMask};
 use strata_sim::config::{GpuConfig, load};
 use strata_sim::stats::Reading;
 use strata_sim::{KernelNeeds, Machine};
@@ -55,6 +55,14 @@ impl Bench {
     /// At rest.
     pub(crate) fn new(config: GpuConfig) -> Self {
         Self(Machine::new(config).expect("a machine"))
+    }
+
+    pub(crate) fn copy_in(&mut self, start: Addr, size: Bytes) {
+        self.0.host_event(&HostEvent::CopyIn { start, size }, |_, _| ());
+    }
+
+    pub(crate) fn copy_out(&mut self, start: Addr, size: Bytes) {
+        self.0.host_event(&HostEvent::CopyOut { start, size }, |_, _| ());
     }
 
     /// Runs a script whose CTAs have so many bytes of shared memory.

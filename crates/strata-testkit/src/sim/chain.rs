@@ -3,7 +3,7 @@
 use crate::{Line, Memory, WrongByte};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use strata_core::{Bytes, LINE_BYTES, LineAddr};
+use strata_core::{Bytes, HostEvent, LINE_BYTES, LineAddr};
 use strata_sim::cache::SectorMask;
 use strata_sim::seam::{
     Below, Counted, LineKind, LineRange, LineRequest, LocalLine, MemorySide, Move, Parts, Plan, SideCount, Wanted,
@@ -106,6 +106,13 @@ impl Chain {
     pub fn free(&mut self, line: u64) {
         self.freed.insert(line, SectorMask::ALL);
         Below::chain(&mut self.sides).host_freed(LocalLine(line));
+    }
+
+    /// The host did something: all sides hear of it.
+    pub fn host_event(&mut self, event: &HostEvent) {
+        for side in &mut self.sides {
+            side.host_event(event);
+        }
     }
 
     /// Asks as it is said, whatever the image holds: what that takes, which for what the host wrote is nothing.

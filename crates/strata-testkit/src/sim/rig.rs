@@ -1,7 +1,7 @@
 //! A machine and the memory of its programs.
 
 use crate::{Memory, Script};
-use strata_core::{Addr, Bytes, GridSource, LINE_BYTES};
+use strata_core::{Addr, AllocationId, Bytes, GridSource, HostEvent, LINE_BYTES};
 use strata_sim::stats::Reading;
 use strata_sim::{KernelNeeds, KernelTime, Machine, MachineError};
 
@@ -61,16 +61,21 @@ impl Rig {
         time
     }
 
+    /// The host did something that leaves memory as it is.
+    pub fn tell(&mut self, event: &HostEvent) {
+        let memory = &self.memory;
+        self.machine.host_event(event, |line, out| *out = memory.line(line));
+    }
+
     /// The host copies bytes to the device.
     pub fn copy_in(&mut self, start: Addr, bytes: &[u8]) {
         self.memory.write(start, bytes);
-        let memory = &self.memory;
-        self.machine.copy_in(start, Bytes(bytes.len() as u64), |line, out| *out = memory.line(line));
+        self.tell(&HostEvent::CopyIn { start, size: Bytes(bytes.len() as u64) });
     }
 
     /// The program frees these lines: nobody needs what they hold.
     pub fn free(&mut self, start: Addr, lines: u64) {
-        self.machine.freed(start, Bytes(lines * LINE_BYTES));
+        self.tell(&HostEvent::Free { id: AllocationId(0), start, size: Bytes(lines * LINE_BYTES) });
         for line in 0..lines {
             self.memory.free(start.offset(line * LINE_BYTES).line());
         }

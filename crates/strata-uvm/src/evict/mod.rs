@@ -117,7 +117,7 @@ impl Candidates<'_> {
 }
 
 /// Chooses what leaves.
-pub(crate) trait Eviction {
+pub(crate) trait Eviction: Send {
     /// One decision; empty if nothing of what it looks for may leave.
     fn choose(&mut self, among: &mut Candidates<'_>) -> Vec<Range<u32>>;
 

@@ -9,7 +9,7 @@ use crate::record::GmmuRequest;
 use strata_core::Addr;
 
 /// Predicts pages from the requests to the GMMU.
-pub trait Predictor {
+pub trait Predictor: Send {
     /// A request has reached the GMMU, with its features.
     fn observe(&mut self, request: &GmmuRequest);
 

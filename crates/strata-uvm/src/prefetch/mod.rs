@@ -34,7 +34,7 @@ pub struct Asked<'a> {
 }
 
 /// Chooses pages.
-pub trait Prefetcher {
+pub trait Prefetcher: Send {
     /// Names the pages to bring, the faulted ones included.
     fn choose(&mut self, asked: &mut Asked<'_>, pages: &mut Vec<Page>);
 

@@ -4,8 +4,8 @@ use super::{BASE, Bench, KB, MB, touches};
 use crate::model::Wake;
 use crate::{Config, GmmuRequest, Machine as Gpu, Predictor, SETTINGS, Uvm};
 use strata_core::settings::Settings;
-use strata_core::{Addr, Bytes};
-use strata_sim::seam::{AccessInfo, Action, HostCall, PageId, Paging, Token};
+use strata_core::{Addr, Allocation, Bytes, HostEvent};
+use strata_sim::seam::{AccessInfo, Action, PageId, Paging, Token};
 use strata_sim::time::Picos;
 use strata_testkit::Instr;
 
@@ -124,7 +124,7 @@ fn predictions_are_made_one_at_a_time_unless_told_otherwise() {
         let gpu = Gpu { core_khz: 1_000_000, sms_per_tpc: 1, memory: Bytes(1 << 30) };
         let predictor = Some(Box::new(OneMegabyteOn(0)) as Box<dyn Predictor>);
         let mut uvm = Uvm::new(config, gpu, Addr(BASE)..Addr(2 * BASE), predictor).expect("a predictor");
-        let call = HostCall::Allocates { start: Addr(BASE), size: Bytes(8 * MB), name: "a".into() };
+        let call = HostEvent::Alloc(Allocation::on_device(0, "a", Addr(BASE), Bytes(8 * MB)));
         uvm.host(&call, Picos(0), &mut Vec::new());
         let mut actions = Vec::new();
         for page in [0, 500, 1000] {

@@ -21,11 +21,10 @@ mod pages;
 mod tests;
 mod trips;
 
-use super::Machine;
 use super::sm_memory::{Kind, Request};
 use crate::cache::{Line, Place, SectorMask};
 use crate::coalesce::LineRequest;
-use crate::machine::{MachineError, NONE};
+use crate::machine::{Machine, MachineError, NONE, Sm};
 use failure::{Copy, Failure, Reader};
 use held::Held;
 use ledger::{Ledger, LineCopy, Origin, SECTORS, Sector, members};
@@ -112,6 +111,12 @@ pub(super) struct Checker {
 }
 
 impl Checker {
+    /// Of a machine with these SMs, at whose caches nothing has happened yet.
+    pub(super) fn of(sms: &[Sm]) -> Self {
+        let l1_lines = sms.first().map_or(0, |sm| sm.memory.l1.places());
+        Self::new(sms.len(), l1_lines)
+    }
+
     fn new(sms: usize, l1_lines: usize) -> Self {
         Self {
             kernels: 0,
@@ -405,12 +410,6 @@ impl Checker {
 }
 
 impl Machine {
-    /// Turns the checking of data on; before anything runs.
-    pub fn check_data(&mut self) {
-        let l1_lines = self.sms.first().map_or(0, |sm| sm.waiters.len());
-        self.checker = Some(Box::new(Checker::new(self.sms.len(), l1_lines)));
-    }
-
     /// What was checked so far; `None` if data is not checked.
     pub fn checked(&self) -> Option<Counts> {
         self.checker.as_ref().map(|c| c.counts)

@@ -2,17 +2,28 @@
 
 use super::*;
 use crate::config::GpuConfig;
+use crate::machine::MachineBuilder;
 use crate::machine::testing::{gpu, run};
+use strata_core::{Allocation, HostEvent};
 use strata_testkit::Instr;
 
 const A: u64 = 0x10000;
 
 /// A machine that checks data, with `A` allocated.
 fn machine(config: GpuConfig) -> Machine {
-    let mut machine = Machine::new(config).unwrap();
-    machine.check_data();
-    machine.allocated(Addr(A), Bytes(0x400), "A");
+    let mut builder = MachineBuilder::new(config);
+    builder.check_data();
+    let mut machine = builder.build().unwrap();
+    tell(&mut machine, &HostEvent::Alloc(Allocation::on_device(0, "A", Addr(A), Bytes(0x400))));
     machine
+}
+
+fn tell(machine: &mut Machine, event: &HostEvent) {
+    machine.host_event(event, |_, _| ());
+}
+
+fn copy_in(machine: &mut Machine, start: u64, size: u64) {
+    tell(machine, &HostEvent::CopyIn { start: Addr(start), size: Bytes(size) });
 }
 
 /// One line per slice and set: whatever comes pushes out what was there.
@@ -27,7 +38,7 @@ fn kernels(config: &GpuConfig, leave_out: Option<Step>, kernels: &[&[&[Instr]]])
     let mut machine = machine(config.clone());
     machine.checker.as_mut().unwrap().leave_out = leave_out;
     for warps in kernels {
-        machine.copy_in(Addr(A), Bytes(0x400), |_, _| ());
+        copy_in(&mut machine, A, 0x400);
         run(&mut machine, warps)?;
     }
     machine.check_copy_out(Addr(A), Bytes(0x400))?;
@@ -52,7 +63,7 @@ fn an_l1_that_is_not_emptied_at_launch() {
     // The first launch finds nothing to empty: the step is left out at the second.
     let mut left_out = machine(config.clone());
     for launch in 0..2 {
-        left_out.copy_in(Addr(A), Bytes(0x400), |_, _| ());
+        copy_in(&mut left_out, A, 0x400);
         left_out.checker.as_mut().unwrap().leave_out = (launch == 1).then_some(Step::L1Flush);
         let result = run(&mut left_out, &[&[Instr::load(A)]]);
         match launch {
@@ -116,7 +127,7 @@ fn a_stale_l1_line_of_another_sm_is_a_race_of_the_program() {
 fn what_a_copy_pushes_out_of_l2_is_in_memory() {
     let mut machine = machine(small_l2());
     run(&mut machine, &[&[Instr::store_line(A)]]).unwrap();
-    machine.copy_in(Addr(A + 0x10000), Bytes(128 * 600), |_, _| ());
+    copy_in(&mut machine, A + 0x10000, 128 * 600);
     assert!(!machine.l2_state(Addr(A).line()).1.valid.0 != 0);
     machine.check_copy_out(Addr(A), Bytes(128)).unwrap();
 }
@@ -125,12 +136,12 @@ fn what_a_copy_pushes_out_of_l2_is_in_memory() {
 fn a_copy_into_a_part_of_a_line_leaves_the_rest() {
     let mut machine = machine(gpu("titan-v"));
     run(&mut machine, &[&[Instr::store_line(A), Instr::store(A + 128)]]).unwrap();
-    machine.copy_in(Addr(A + 4), Bytes(4), |_, _| ());
-    machine.memset(Addr(A + 132), Bytes(40), |_, _| ());
+    copy_in(&mut machine, A + 4, 4);
+    tell(&mut machine, &HostEvent::Memset { start: Addr(A + 132), size: Bytes(40) });
     machine.check_copy_out(Addr(A), Bytes(256)).unwrap();
     let dirty = |machine: &Machine, a| machine.l2_state(Addr(a).line()).1.dirty;
     assert_eq!((dirty(&machine, A), dirty(&machine, A + 128)), (SectorMask(0b1111), SectorMask(0b0001)));
-    machine.copy_in(Addr(A), Bytes(32), |_, _| ());
+    copy_in(&mut machine, A, 32);
     assert_eq!(dirty(&machine, A), SectorMask(0b1110));
 }
 

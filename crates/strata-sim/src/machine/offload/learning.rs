@@ -6,7 +6,7 @@
 use super::Stage;
 use crate::cache::SectorMask;
 use crate::coalesce::LineRequest;
-use crate::machine::memory::DramTag;
+use crate::machine::channel_port::DramTag;
 use crate::machine::{Event, Machine, NONE};
 use crate::seam::Dir;
 use crate::time::{Cycles, Picos};

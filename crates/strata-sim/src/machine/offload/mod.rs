@@ -22,6 +22,7 @@ mod stores;
 mod tests;
 
 use super::{Machine, NONE};
+use crate::config::GpuConfig;
 use crate::seam::{Arrival, Candidate, Offload, SideCount, StackUse, Terms};
 use crate::time::Picos;
 use std::collections::VecDeque;
@@ -127,26 +128,6 @@ pub(super) struct Offloader {
 }
 
 impl Machine {
-    /// Asks a mechanism whenever a warp comes to one of its candidates. It learns of all of them, but nothing is offloaded on
-    /// a machine whose stacks have no SMs.
-    pub fn set_offload(&mut self, mechanism: Box<dyn Offload>) {
-        let terms = mechanism.terms();
-        self.offload = Some(Box::new(Offloader {
-            mechanism,
-            terms,
-            candidates: Vec::new(),
-            entries: Vec::new(),
-            visits: Vec::new(),
-            stores: vec![Vec::new(); self.sms.len()],
-            stacks: (0..self.config.stacks.count * self.config.stacks.sms).map(|_| NearSm::default()).collect(),
-            uses: Vec::new(),
-            draining: Vec::new(),
-            trips: 0,
-            is_stopped: false,
-            stopped: Vec::new(),
-        }));
-    }
-
     /// A kernel begins.
     pub(super) fn offload_begins<S: GridSource>(&mut self, source: &mut S) {
         let Some(offload) = &mut self.offload else { return };
@@ -235,6 +216,25 @@ impl Machine {
 }
 
 impl Offloader {
+    /// A mechanism that is asked whenever a warp comes to one of its candidates. It learns of all of them, but nothing is
+    /// offloaded on a machine whose stacks have no SMs.
+    pub(super) fn new(mechanism: Box<dyn Offload>, config: &GpuConfig) -> Self {
+        Self {
+            terms: mechanism.terms(),
+            mechanism,
+            candidates: Vec::new(),
+            entries: Vec::new(),
+            visits: Vec::new(),
+            stores: vec![Vec::new(); config.all_sms() as usize],
+            stacks: (0..config.stacks.count * config.stacks.sms).map(|_| NearSm::default()).collect(),
+            uses: Vec::new(),
+            draining: Vec::new(),
+            trips: 0,
+            is_stopped: false,
+            stopped: Vec::new(),
+        }
+    }
+
     /// A warp comes to a candidate.
     fn enter(&mut self, index: u32, candidate: usize, lanes: LaneMask, values: &[[i64; LANES]]) {
         let goes = self.mechanism.considers(&Arrival { candidate, warp: WarpId(index), lanes, values });

@@ -69,7 +69,7 @@ impl Machine {
         let drops = |m: &mut Self, step| !m.checker.as_mut().is_some_and(|c| c.leaves_out(step));
         for &line in &trip.written {
             if drops(self, Step::RequesterDrop) {
-                self.drop_from_l1(trip.sm, line);
+                self.sms[trip.sm as usize].memory.l1.invalidate(line);
             }
             if drops(self, Step::L2Drop) {
                 self.drop_from_l2(line);

@@ -1,15 +1,15 @@
 //! Blocks on memory stacks: what moves, who waits, and that data stay right; each step of coherence is left out once.
 
+use super::Offloader;
 use crate::config::load;
 use crate::machine::check::Step;
 use crate::machine::testing::run;
-use crate::machine::{Machine, MachineError};
+use crate::machine::{Machine, MachineBuilder, MachineError};
 use crate::seam::{Arrival, Candidate, Offload, StackId, StackUse, Terms};
 use crate::stats::StackStats;
-use std::cell::RefCell;
 use std::ops::RangeInclusive;
-use std::rc::Rc;
-use strata_core::{Addr, Bytes, LineAddr, OpInfo, WarpId};
+use std::sync::{Arc, Mutex};
+use strata_core::{Addr, Allocation, Bytes, HostEvent, LineAddr, OpInfo, WarpId};
 use strata_testkit::Instr;
 
 const A: u64 = 0x10_0000;
@@ -19,7 +19,7 @@ struct Always {
     blocks: Vec<RangeInclusive<u32>>,
     is_ideal: bool,
     /// What it was told of stacks when it decided last.
-    told: Rc<RefCell<Vec<StackUse>>>,
+    told: Arc<Mutex<Vec<StackUse>>>,
 }
 
 impl Offload for Always {
@@ -45,18 +45,24 @@ impl Offload for Always {
 
     fn decide(&mut self, _: usize, first: StackId, uses: &[StackUse]) -> Option<StackId> {
         assert_eq!(uses.len(), 4);
-        *self.told.borrow_mut() = uses.to_vec();
+        *self.told.lock().expect("nobody panics") = uses.to_vec();
         Some(first)
     }
 }
 
+fn machine_with(set: &[&str], mechanism: Box<dyn Offload>) -> Machine {
+    let mut builder = MachineBuilder::new(load("ndp-maxwell", set).expect("a preset").config);
+    builder.check_data();
+    builder.offload("tested", mechanism);
+    let mut machine = builder.build().expect("a machine");
+    let allocation = Allocation::on_device(0, "A", Addr(A), Bytes(0x1000));
+    machine.host_event(&HostEvent::Alloc(allocation), |_, _| ());
+    machine
+}
+
 /// The near-data machine, its data checked, with blocks that are always offloaded.
 fn machine(set: &[&str], blocks: &[RangeInclusive<u32>], is_ideal: bool) -> Machine {
-    let mut machine = Machine::new(load("ndp-maxwell", set).expect("a preset").config).expect("a machine");
-    machine.check_data();
-    machine.allocated(Addr(A), Bytes(0x1000), "A");
-    machine.set_offload(Box::new(Always { blocks: blocks.to_vec(), is_ideal, told: Rc::default() }));
-    machine
+    machine_with(set, Box::new(Always { blocks: blocks.to_vec(), is_ideal, told: Arc::default() }))
 }
 
 /// What was counted of kernels, each of these warps.
@@ -121,11 +127,12 @@ fn links_are_as_busy_as_the_monitor_says() {
     let (_, other) = lines();
     let mut machine = machine(&[SLOW], &[], false);
     run(&mut machine, &[&[Instr::store(other); STORES]]).expect("it runs");
-    let told = Rc::<RefCell<Vec<StackUse>>>::default();
-    machine.set_offload(Box::new(Always { blocks: vec![0..=0], is_ideal: false, told: Rc::clone(&told) }));
+    let told = Arc::<Mutex<Vec<StackUse>>>::default();
+    let always = Box::new(Always { blocks: vec![0..=0], is_ideal: false, told: Arc::clone(&told) });
+    machine.offload = Some(Box::new(Offloader::new(always, &machine.config)));
     run(&mut machine, &[&[Instr::load(A)]]).expect("it runs");
     let stack = |a: u64| machine.stack_of_line(Addr(a).line()).expect("on a stack").0 as usize;
-    let told = told.borrow();
+    let told = told.lock().expect("nobody panics");
     assert!(told[stack(other)].tx > 0.5, "{told:?}");
     assert!(told[stack(A)].tx < 0.05 && told[stack(other)].rx < 0.05, "{told:?}");
 }
@@ -228,7 +235,7 @@ struct Learner {
 
 impl Offload for Learner {
     fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate> {
-        Always { blocks: vec![0..=0, 2..=2], is_ideal: false, told: Rc::default() }.candidates(instructions)
+        Always { blocks: vec![0..=0, 2..=2], is_ideal: false, told: Arc::default() }.candidates(instructions)
     }
 
     fn terms(&self) -> Terms {
@@ -269,10 +276,8 @@ impl Offload for Learner {
 
 #[test]
 fn learning_runs_out_of_the_hosts_memory_until_data_have_moved() {
-    let mut machine = machine(&["l2.copies_fill=false"], &[], false);
-    machine.set_offload(Box::<Learner>::default());
-    run(&mut machine, &[&[Instr::load_line(A), Instr::load_past_l1(A + 0x200), Instr::load(A + 0x400)]])
-        .expect("it runs");
+    let mut machine = machine_with(&["l2.copies_fill=false"], Box::<Learner>::default());
+    run(&mut machine, &[&[Instr::load_line(A), Instr::load_past_l1(A + 0x200), Instr::load(A + 0x400)]]).expect("it runs");
     let near = machine.reading().stacks;
     // The first line comes from the host. Warps stop before the second, which is behind the candidate.
     assert_eq!((near.host_reads, near.offloads, near.near_reads), (4, 1, 4));

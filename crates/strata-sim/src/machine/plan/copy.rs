@@ -72,10 +72,12 @@ impl Machine {
         }
         if !copied.is_empty() {
             let slice = self.interleave.home(named).slice;
-            self.slices[usize::from(slice)].stats.copied += u64::from(copied.count());
-            let ready = self.occupy(slice, Kind::Read, copied, SectorMask::NONE, now);
+            let s = &mut self.slices[usize::from(slice)];
+            s.stats.copied += u64::from(copied.count());
+            let service = s.occupy(Kind::Read, copied, SectorMask::NONE, now, &self.config.l2);
+            self.l2_serves(Kind::Read, service);
             if copied == sectors {
-                self.queue.push(self.config.clock.l2.edge(Cycles(ready)), Event::new(Event::STEP, step));
+                self.queue.push(self.config.clock.l2.edge(Cycles(service.ready)), Event::new(Event::STEP, step));
                 return;
             }
         }

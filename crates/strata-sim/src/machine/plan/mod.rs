@@ -20,7 +20,7 @@ use crate::side_stats::{SideReading, Traffic};
 use crate::slab::Slab;
 use crate::time::{Cycles, Picos};
 use copy::Source;
-use strata_core::{Bytes, LINE_BYTES, LineAddr, Paged, SECTOR_BYTES};
+use strata_core::{Bytes, HostEvent, LINE_BYTES, LineAddr, Paged, SECTOR_BYTES};
 
 /// The memory sides of all partitions, and the parts of the machine that they asked for.
 pub(super) struct MemorySides {
@@ -162,6 +162,17 @@ impl MemorySides {
         Below(&mut self.partitions[usize::from(home.partition)].chain).host_freed(home.local);
     }
 
+    /// The host did something.
+    pub(super) fn host_event(&mut self, event: &HostEvent) {
+        self.partitions.iter_mut().flat_map(|p| &mut p.chain).for_each(|side| side.host_event(event));
+    }
+
+    /// What the victim buffer of a line's slice is told of the line.
+    pub(super) fn note(&self, home: Home) -> SectorMask {
+        let chain = &self.partitions[usize::from(home.partition)].chain;
+        chain.iter().find_map(|side| side.note(home.local)).unwrap_or_default()
+    }
+
     /// Asks the mechanism; what it answers is in `self.plan`.
     fn plan(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         let Partition { chain, image, lines, .. } = &mut self.partitions[usize::from(asked.home.partition)];
@@ -195,19 +206,13 @@ impl MemorySides {
 }
 
 impl Machine {
-    /// Puts memory sides between L2 and DRAM, after [`Machine::check_data`] if data is to be checked: `chain` makes the chain of each partition, first the one that L2 asks.
-    pub fn set_memory_side(&mut self, mut chain: impl FnMut(u32) -> Vec<Box<dyn MemorySide>>) {
-        let check = self.checker.is_some();
-        self.sides = Some(Box::new(MemorySides::new(self.config.dram.channels, &mut chain, check)));
-    }
-
     /// What memory sides did so far.
     pub(super) fn side_reading(&self) -> SideReading {
         let mut reading = SideReading::default();
         if let Some(sides) = &self.sides {
             self.read_sides(sides, &mut reading);
         }
-        for buffer in self.victims.iter().flatten() {
+        for buffer in self.slices.iter().filter_map(|slice| slice.victim.as_ref()) {
             reading.add_counts(buffer.counts());
         }
         reading
@@ -279,7 +284,7 @@ impl Machine {
                 sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
                 let tag = if asked.miss == NONE { NONE } else { Event::new(Event::FILL, asked.miss).0 };
                 *self.kept(asked.home.slice, Kept::of(asked.miss)) -= 1;
-                self.dram(asked.home.slice, asked.home.partition, at, sectors, dir, tag, asked.ready);
+                self.dram(asked.home.access_at(at, sectors, dir, tag), asked.ready);
                 continue;
             }
             let plan = sides.plan.clone();
@@ -395,11 +400,11 @@ impl Machine {
     /// A write is posted: its step ends when the channel's queue has it.
     fn step_to_dram(&mut self, step: u32, home: Home, at: LocalAddr, sectors: SectorMask, dir: Dir, now: u64) {
         if dir == Dir::Write {
-            self.dram(home.slice, home.partition, at, sectors, dir, NONE, now);
+            self.dram(home.access_at(at, sectors, dir, NONE), now);
             self.end_step(step);
         } else {
             let tag = Event::new(Event::STEP, step).0;
-            self.dram(home.slice, home.partition, at, sectors, dir, tag, now);
+            self.dram(home.access_at(at, sectors, dir, tag), now);
         }
     }
 
@@ -418,9 +423,9 @@ impl Machine {
                 if let Some((_, sectors)) = left {
                     sides.count(TrafficId::METADATA, Dir::Write, false, u64::from(sectors.count()) * SECTOR_BYTES);
                 }
-                self.dram(home.slice, home.partition, at, sector, Dir::Read, tag, hit);
+                self.dram(home.access_at(at, sector, Dir::Read, tag), hit);
                 if let Some((at, sectors)) = left {
-                    self.dram(home.slice, home.partition, at, sectors, Dir::Write, NONE, hit);
+                    self.dram(home.access_at(at, sectors, Dir::Write, NONE), hit);
                 }
             }
         }

@@ -1,0 +1,180 @@
+//! The port of a DRAM channel: requests that are on their way to it, and when it has to be looked at next.
+
+use super::NONE;
+use crate::cache::SectorMask;
+use crate::config::GpuConfig;
+use crate::dram::{AddressMap, Channel, DramError, Layout, Request as DramRequest};
+use crate::seam::{Dir, LocalAddr};
+use crate::time::{Clock, Cycles, Picos};
+use std::collections::VecDeque;
+
+/// The access is not L2's.
+pub(super) const NO_SLICE: u16 = u16::MAX;
+
+/// What the end of a DRAM access is for: an event, or nothing ([`NONE`]).
+pub(super) type DramTag = u32;
+
+/// A DRAM channel and what waits to enter it.
+pub(super) struct ChannelPort {
+    pub(super) channel: Channel,
+    map: AddressMap,
+    clock: Clock,
+    /// Requests on their way to it or waiting for room, by the time they arrive.
+    pub(super) coming: VecDeque<Coming>,
+    /// When it has to be looked at next, so that it is once at a time.
+    next: Picos,
+}
+
+/// An access of one line, on behalf of a slice that waits until it has entered ([`NO_SLICE`]: none does).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) slice: u16,
+    pub(super) partition: u16,
+    pub(super) at: LocalAddr,
+    pub(super) sectors: SectorMask,
+    pub(super) dir: Dir,
+    pub(super) tag: DramTag,
+}
+
+/// A request before its channel.
+pub(super) struct Coming {
+    time: Picos,
+    slice: u16,
+    request: DramRequest,
+}
+
+/// What a channel did in its turn: kept for its memory.
+#[derive(Default)]
+pub(super) struct Turn {
+    /// What has ended, and when.
+    pub(super) ended: Vec<(Picos, DramTag)>,
+    /// Slices of which requests have entered.
+    pub(super) entered: Vec<u16>,
+    /// When it has to be looked at again, at most twice.
+    pub(super) again: [Option<Picos>; 2],
+    done: Vec<(u64, u32)>,
+}
+
+impl ChannelPort {
+    pub(super) fn new(config: &GpuConfig) -> Result<Self, DramError> {
+        Ok(Self {
+            channel: Channel::new(&config.dram)?,
+            map: AddressMap::new(&config.dram, Layout::default())?,
+            clock: config.clock.dram,
+            coming: VecDeque::new(),
+            next: Picos::NEVER,
+        })
+    }
+
+    /// Requests that it has not served.
+    pub(super) fn waiting(&self) -> usize {
+        self.coming.len() + self.channel.waiting(false) as usize + self.channel.waiting(true) as usize
+    }
+
+    /// An access is at the channel at `time`: when the channel must be looked at, if that is earlier than it would be.
+    #[inline]
+    pub(super) fn send(&mut self, access: &Access, time: Picos) -> Option<Picos> {
+        let place = self.map.place(access.at.0);
+        let request = DramRequest {
+            row: place.row,
+            bank: place.bank,
+            accesses: access.sectors.count() as u8,
+            write: access.dir == Dir::Write,
+            tag: access.tag,
+        };
+        // Slices of a channel take turns, so arrivals are nearly in order already.
+        let position = self.coming.iter().rposition(|c| c.time <= time).map_or(0, |k| k + 1);
+        self.coming.insert(position, Coming { time, slice: access.slice, request });
+        self.rouse(time)
+    }
+
+    /// Makes sure that it is looked at at `time` or earlier.
+    #[inline]
+    fn rouse(&mut self, time: Picos) -> Option<Picos> {
+        (time < self.next).then(|| {
+            self.next = time;
+            time
+        })
+    }
+
+    /// Its turn at `t`; false if it has been looked at meanwhile.
+    #[inline]
+    pub(super) fn act(&mut self, t: Picos, turn: &mut Turn) -> bool {
+        if t < self.next {
+            return false;
+        }
+        self.next = Picos::NEVER;
+        let now = self.clock.next(t).0;
+        let mut next = self.channel.advance(now, &mut turn.done);
+        while let Some(coming) = self.coming.front()
+            && coming.time <= t
+            && self.channel.has_room(coming.request.write)
+        {
+            next = Some(self.channel.push(now, coming.request));
+            if coming.slice != NO_SLICE {
+                turn.entered.push(coming.slice);
+            }
+            self.coming.pop_front();
+        }
+        let ended = turn.done.drain(..).filter(|(_, tag)| *tag != NONE);
+        turn.ended.extend(ended.map(|(cycle, tag)| (self.clock.edge(Cycles(cycle)), tag)));
+        let due = self.coming.front().map(|c| c.time);
+        turn.again = [
+            next.and_then(|next| self.rouse(self.clock.edge(Cycles(next.max(now + 1))))),
+            // What found no room is tried again whenever the channel acts.
+            due.filter(|&d| d > t).and_then(|due| self.rouse(due)),
+        ];
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::testing::gpu;
+
+    fn port() -> ChannelPort {
+        let mut config = gpu("titan-v");
+        config.dram.timing.refi = 0;
+        ChannelPort::new(&config).expect("a preset")
+    }
+
+    fn read(at: u64, tag: u32) -> Access {
+        Access { slice: 3, partition: 0, at: LocalAddr(at), sectors: SectorMask::ALL, dir: Dir::Read, tag }
+    }
+
+    /// Lets the channel act until nothing is to be done: tags in the order in which they end, and who entered.
+    fn drain(port: &mut ChannelPort, first: Picos) -> (Vec<u32>, Vec<u16>) {
+        let (mut due, mut turn, mut ended, mut entered) = (vec![first], Turn::default(), Vec::new(), Vec::new());
+        while !due.is_empty() {
+            due.sort_unstable();
+            let now = due.remove(0);
+            if port.act(now, &mut turn) {
+                due.extend(turn.again.into_iter().flatten());
+            }
+            ended.append(&mut turn.ended);
+            entered.append(&mut turn.entered);
+        }
+        ended.sort_unstable();
+        (ended.into_iter().map(|(_, tag)| tag).collect(), entered)
+    }
+
+    #[test]
+    fn accesses_enter_in_the_order_of_their_arrival() {
+        let mut port = port();
+        assert_eq!(port.send(&read(0, 1), Picos(5_000)), Some(Picos(5_000)));
+        assert_eq!(port.send(&read(128, 2), Picos(9_000)), None, "it is looked at before");
+        assert_eq!(port.send(&read(256, 3), Picos(1_000)), Some(Picos(1_000)));
+        assert_eq!(port.waiting(), 3);
+        assert_eq!(drain(&mut port, Picos(1_000)), (vec![3, 1, 2], vec![3, 3, 3]));
+        assert_eq!(port.waiting(), 0);
+    }
+
+    #[test]
+    fn an_end_that_nobody_waits_for_is_not_told() {
+        let mut port = port();
+        let write = Access { dir: Dir::Write, slice: NO_SLICE, ..read(0, NONE) };
+        let first = port.send(&write, Picos(0)).expect("at once");
+        assert_eq!(drain(&mut port, first), (vec![], vec![]));
+    }
+}

@@ -1,0 +1,308 @@
+//! The L1 of an SM: its tags, the lines on their way and who waits for them, and its MSHRs.
+//!
+//! It answers what a load finds and what has to be asked of the next level; who asks and when is the SM's business.
+
+use super::NONE;
+use super::sm_memory::Request;
+use super::waiting::{Taken, WaitLists};
+use crate::cache::{Line, Place, SectorMask, Tags};
+use crate::coalesce::LineRequest;
+use crate::config::GpuConfig;
+use crate::slab::Slab;
+use std::collections::VecDeque;
+use std::ops::Range;
+use strata_core::{LINE_BYTES, LineAddr};
+
+/// The L1 of an SM.
+pub(super) struct L1 {
+    tags: Tags,
+    waiting: WaitLists,
+    mshrs: u32,
+    /// Line requests under way to the next level that somebody waits for.
+    pub(super) outstanding: u32,
+    /// Requests that could not leave because too many were under way, oldest first.
+    pub(super) held: VecDeque<u32>,
+}
+
+/// What a load finds of the sectors that it wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lookup {
+    /// All are there.
+    Hit,
+    /// All that are missing are on their way.
+    Merge,
+    /// These must be asked for, to fill a place or nothing ([`NONE`]); `merges`: others are on their way.
+    Miss { sectors: SectorMask, place: u32, merges: bool },
+}
+
+/// What a load found, where its line is if it is there, and the sectors that it can have at once.
+pub(super) struct Found {
+    pub(super) lookup: Lookup,
+    pub(super) place: Option<Place>,
+    pub(super) there: SectorMask,
+}
+
+impl L1 {
+    pub(super) fn new(config: &GpuConfig) -> Self {
+        let ways = config.l1.ways;
+        let sets = ((config.l1.size.0 / LINE_BYTES) as u32 / ways.max(1)).max(1);
+        Self {
+            tags: Tags::new(sets, ways),
+            waiting: WaitLists::new(sets * ways),
+            mshrs: config.l1.mshrs,
+            outstanding: 0,
+            held: VecDeque::new(),
+        }
+    }
+
+    /// Lines that it can hold.
+    pub(super) fn places(&self) -> usize {
+        self.waiting.places()
+    }
+
+    /// Forgets everything; only so many ways of each set are filled from now on.
+    pub(super) fn limit_ways(&mut self, ways: u32) {
+        self.tags.limit_ways(ways);
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.tags.clear();
+    }
+
+    fn set_of(&self, line: LineAddr) -> u32 {
+        (line.0 ^ line.0 >> 7) as u32 % self.tags.sets()
+    }
+
+    /// A load looks for sectors of a line; those that have to be asked for are on their way from now on.
+    #[inline]
+    pub(super) fn look_up(&mut self, line: LineAddr, wanted: SectorMask) -> Found {
+        let set = self.set_of(line);
+        let place = self.tags.find(set, line);
+        let Line { valid, pending, overtaken, .. } = place.map(|p| *self.tags.line(p)).unwrap_or_default();
+        if !wanted.and(overtaken).is_empty() {
+            // What is on its way is too old: the request goes out without a place.
+            let lookup = Lookup::Miss { sectors: wanted, place: NONE, merges: false };
+            return Found { lookup, place: None, there: SectorMask::NONE };
+        }
+        let there = wanted.and(valid);
+        let missing = wanted.without(valid.or(pending));
+        let lookup = if wanted.without(valid).is_empty() {
+            Lookup::Hit
+        } else if place.is_some() && missing.is_empty() {
+            Lookup::Merge
+        } else if let Some(p) = place.or_else(|| self.tags.insert(set, line).map(|(p, _)| p)) {
+            let state = self.tags.line_mut(p);
+            state.pending = state.pending.or(missing);
+            Lookup::Miss { sectors: missing, place: p.index(), merges: !wanted.and(pending).is_empty() }
+        } else {
+            // Every way waits for data: the request goes out without a place.
+            Lookup::Miss { sectors: wanted, place: NONE, merges: false }
+        };
+        Found { lookup, place, there }
+    }
+
+    /// The place of a line, if it is there.
+    pub(super) fn place_of(&mut self, line: LineAddr) -> Option<Place> {
+        let set = self.set_of(line);
+        self.tags.find(set, line)
+    }
+
+    /// A store passes through: what is there is updated, and a whole sector may come to be there. Where, and how the line was.
+    pub(super) fn write(&mut self, request: &LineRequest, allocate: bool) -> Option<(Place, Line)> {
+        let set = self.set_of(request.line);
+        let mut place = self.tags.find(set, request.line);
+        if place.is_none() && allocate {
+            place = self.tags.insert(set, request.line).map(|(p, _)| p);
+        }
+        let line = self.tags.line_mut(place?);
+        let before = *line;
+        line.valid = line.valid.or(request.full.without(line.pending));
+        place.map(|p| (p, before))
+    }
+
+    /// What it has of a line is stale, and what is on its way, too.
+    pub(super) fn invalidate(&mut self, line: LineAddr) {
+        if let Some(place) = self.place_of(line) {
+            self.invalidate_at(place);
+        }
+    }
+
+    /// The same for a range of lines.
+    pub(super) fn invalidate_range(&mut self, lines: &Range<u64>) {
+        for place in self.tags.places() {
+            if lines.contains(&self.tags.address(place).0) {
+                self.invalidate_at(place);
+            }
+        }
+    }
+
+    fn invalidate_at(&mut self, place: Place) {
+        let line = self.tags.line_mut(place);
+        line.valid = SectorMask::NONE;
+        line.overtaken = line.pending;
+    }
+
+    /// A request waits for a line that another brings.
+    pub(super) fn wait(&mut self, place: Place, request: u32, requests: &mut Slab<Request>) {
+        self.waiting.push(place, request, requests);
+    }
+
+    /// Sectors have come to a place: what is still on its way there, and those who wait.
+    pub(super) fn fill(&mut self, place: Place, sectors: SectorMask) -> (SectorMask, Taken) {
+        let line = self.tags.line_mut(place);
+        line.valid = line.valid.or(sectors.without(line.overtaken));
+        line.pending = line.pending.without(sectors);
+        line.overtaken = line.overtaken.without(sectors);
+        (line.pending, self.waiting.take(place))
+    }
+
+    /// The next who waited for a line and has all it wants; it waits no more.
+    pub(super) fn next_served(
+        &mut self,
+        taken: &mut Taken,
+        place: Place,
+        pending: SectorMask,
+        requests: &mut Slab<Request>,
+    ) -> Option<u32> {
+        self.waiting.next_to_go(taken, place, requests, |r| r.sectors.and(pending).is_empty())
+    }
+
+    /// A request that somebody waits for wants to leave: false if it is held because too many are under way.
+    #[inline]
+    pub(super) fn admit(&mut self, request: u32) -> bool {
+        if self.outstanding >= self.mshrs {
+            self.held.push_back(request);
+            return false;
+        }
+        self.outstanding += 1;
+        true
+    }
+
+    /// The answer to such a request has come.
+    pub(super) fn answered(&mut self) {
+        self.outstanding -= 1;
+    }
+
+    /// The request that was held longest leaves in place of one that was answered.
+    pub(super) fn next_held(&mut self) -> Option<u32> {
+        let held = self.held.pop_front()?;
+        self.outstanding += 1;
+        Some(held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::sm_memory::Kind;
+    use crate::machine::testing::gpu;
+
+    const A: LineAddr = LineAddr(5);
+
+    /// An L1 of one line, or of as many as are given, before a next level that answers when the test says so.
+    struct Rig {
+        l1: L1,
+        requests: Slab<Request>,
+    }
+
+    impl Rig {
+        fn new(ways: u32) -> Self {
+            let mut config = gpu("titan-v");
+            (config.l1.ways, config.l1.size.0, config.l1.mshrs) = (ways, u64::from(ways) * LINE_BYTES, 2);
+            Self { l1: L1::new(&config), requests: Slab::default() }
+        }
+
+        fn look_up(&mut self, line: u64, wanted: u8) -> Lookup {
+            self.l1.look_up(LineAddr(line), SectorMask(wanted)).lookup
+        }
+
+        fn waits(&mut self, sectors: u8) -> u32 {
+            let request = self.requests.add(Request::test(Kind::Read, A.0, SectorMask(sectors)));
+            let place = self.l1.place_of(A).expect("it is on its way");
+            self.l1.wait(place, request, &mut self.requests);
+            request
+        }
+
+        /// The next level answers: those who waited and go on.
+        fn fill(&mut self, sectors: u8) -> Vec<u32> {
+            let place = self.l1.place_of(A).expect("it has a place");
+            let (pending, mut taken) = self.l1.fill(place, SectorMask(sectors));
+            std::iter::from_fn(|| self.l1.next_served(&mut taken, place, pending, &mut self.requests)).collect()
+        }
+
+        fn store(&mut self, full: u8) {
+            let mask = SectorMask(full);
+            self.l1.write(&LineRequest { line: A, sectors: mask, full: mask, asked: mask }, false);
+        }
+    }
+
+    fn miss(sectors: u8, merges: bool) -> Lookup {
+        Lookup::Miss { sectors: SectorMask(sectors), place: 0, merges }
+    }
+
+    const WITHOUT_PLACE: u32 = NONE;
+
+    #[test]
+    fn what_is_missing_is_asked_for_once() {
+        let mut rig = Rig::new(1);
+        assert_eq!(rig.look_up(A.0, 0b0011), miss(0b0011, false));
+        assert_eq!(rig.look_up(A.0, 0b0001), Lookup::Merge);
+        let first = rig.waits(0b0001);
+        assert_eq!(rig.look_up(A.0, 0b0110), miss(0b0100, true), "one sector is on its way already");
+        let second = rig.waits(0b0110);
+        assert_eq!(rig.fill(0b0011), [first]);
+        assert_eq!(rig.look_up(A.0, 0b0011), Lookup::Hit);
+        assert_eq!(rig.fill(0b0100), [second]);
+    }
+
+    #[test]
+    fn a_request_without_a_place_goes_out_for_itself() {
+        let mut rig = Rig::new(1);
+        rig.look_up(A.0, 0b0001);
+        let expected = Lookup::Miss { sectors: SectorMask(0b0001), place: WITHOUT_PLACE, merges: false };
+        assert_eq!(rig.look_up(A.0 + 1, 0b0001), expected, "the only way waits for data");
+        rig.fill(0b0001);
+        assert_eq!(rig.look_up(A.0 + 1, 0b0001), miss(0b0001, false));
+    }
+
+    #[test]
+    fn what_was_overtaken_serves_only_those_who_waited_before() {
+        let mut rig = Rig::new(1);
+        rig.look_up(A.0, 0b0001);
+        let before = rig.waits(0b0001);
+        rig.l1.invalidate(A);
+        let expected = Lookup::Miss { sectors: SectorMask(0b0001), place: WITHOUT_PLACE, merges: false };
+        assert_eq!(rig.look_up(A.0, 0b0001), expected);
+        assert_eq!(rig.fill(0b0001), [before]);
+        assert_eq!(rig.look_up(A.0, 0b0001), miss(0b0001, false), "the fill was too old to stay");
+    }
+
+    #[test]
+    fn stores_update_what_is_there_and_not_what_is_on_its_way() {
+        let mut rig = Rig::new(1);
+        rig.store(0b0001);
+        assert_eq!(rig.look_up(A.0, 0b0001), miss(0b0001, false), "no allocation by stores");
+        rig.store(0b0011);
+        assert_eq!(rig.look_up(A.0, 0b0010), Lookup::Hit);
+        assert_eq!(rig.look_up(A.0, 0b0001), Lookup::Merge);
+        rig.l1.invalidate_range(&(0..A.0));
+        assert_eq!(rig.look_up(A.0, 0b0010), Lookup::Hit);
+        rig.l1.invalidate_range(&(0..A.0 + 1));
+        assert_ne!(rig.look_up(A.0, 0b0010), Lookup::Hit);
+    }
+
+    #[test]
+    fn as_many_requests_are_under_way_as_there_are_mshrs() {
+        let mut rig = Rig::new(1);
+        assert_eq!([10, 11, 12, 13].map(|r| rig.l1.admit(r)), [true, true, false, false]);
+        rig.l1.answered();
+        assert_eq!(rig.l1.next_held(), Some(12));
+        assert!(!rig.l1.admit(14));
+        for expected in [Some(13), Some(14), None] {
+            rig.l1.answered();
+            assert_eq!(rig.l1.next_held(), expected);
+        }
+        assert_eq!(rig.l1.outstanding, 1);
+    }
+}

@@ -1,0 +1,500 @@
+//! An L2 slice: a part of a sectored cache with its MSHRs, the queue before it and a victim buffer beside it.
+//!
+//! A slice knows nothing of who asks and of what is behind it: it takes requests, and says what becomes of each and what has
+//! to be asked of memory. What it says happens in the order of the fields of [`Served`].
+
+use super::sm_memory::{Kind, Request};
+use super::waiting::{Taken, WaitLists};
+use crate::cache::{Line, Place, SectorMask, Tags, Victim as Evicted};
+use crate::config::{GpuConfig, L2Config, WritePolicy};
+use crate::seam::Victim;
+use crate::slab::Slab;
+use crate::stats::SliceStats;
+use std::collections::VecDeque;
+use strata_core::LineAddr;
+
+/// An L2 slice.
+pub(super) struct Slice {
+    pub(super) tags: Tags,
+    waiting: WaitLists,
+    /// When it takes the next request, in sixteenths of an L2 cycle.
+    free: u64,
+    /// Requests that wait for room, in order, with the L2 cycle since when.
+    pub(super) held: VecDeque<(u32, u64)>,
+    /// Lines under way from memory.
+    pub(super) outstanding: u32,
+    /// Requests to memory that their channel has not accepted yet, or a memory side has not come to the last step of.
+    pub(super) queued: u32,
+    /// Write-backs that a memory side has not come to the end of.
+    pub(super) posted: u32,
+    /// Takes what is clean in lines that leave.
+    pub(super) victim: Option<Box<dyn Victim>>,
+    pub(super) stats: SliceStats,
+}
+
+/// Dirty sectors that go to memory, and the sectors of their line that L2 has, or had until now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Dirty {
+    pub(super) line: LineAddr,
+    pub(super) sectors: SectorMask,
+    pub(super) valid: SectorMask,
+}
+
+/// When a slice serves a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Service {
+    /// L2 cycles that it waited for others.
+    pub(super) waited: u64,
+    /// L2 cycles from then until a hit has its data.
+    pub(super) latency: u32,
+    /// The L2 cycle at which that is.
+    pub(super) ready: u64,
+}
+
+/// What a slice does for a request.
+pub(super) struct Served {
+    pub(super) service: Service,
+    /// The line that had to leave.
+    pub(super) evicted: Option<Evicted>,
+    /// What is written back of a line that stays.
+    pub(super) aged: Option<Dirty>,
+    /// Where the request's line is, and how it was.
+    pub(super) place: Place,
+    pub(super) before: Line,
+    /// Sectors that the victim buffer gave back.
+    pub(super) supplied: SectorMask,
+    /// The L2 cycle at which the request is answered if it need not wait for memory.
+    pub(super) ready: u64,
+    pub(super) then: Then,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Then {
+    /// It is stored; `through`: it goes to memory at once, where L2 has these sectors of the line.
+    Stored { through: Option<SectorMask> },
+    /// It is answered.
+    Answered,
+    /// It waits for sectors on their way.
+    Waits,
+    /// It waits for these, which memory is to be asked for.
+    Fetches(SectorMask),
+}
+
+/// What the host's write to a line did.
+pub(super) struct HostWritten {
+    /// How the line was, if the slice has it now.
+    pub(super) before: Option<Line>,
+    pub(super) evicted: Option<Evicted>,
+    pub(super) aged: Option<Dirty>,
+}
+
+impl Slice {
+    pub(super) fn new(config: &GpuConfig) -> Self {
+        let l2 = &config.l2;
+        Self {
+            tags: Tags::with_young(l2.sets, l2.ways, l2.eager_write_back),
+            waiting: WaitLists::new(l2.sets * l2.ways),
+            free: 0,
+            held: VecDeque::new(),
+            outstanding: 0,
+            queued: 0,
+            posted: 0,
+            victim: None,
+            stats: SliceStats::default(),
+        }
+    }
+
+    /// True if two more requests to memory (a miss and what had to leave for it) find room.
+    /// A memory side holds as many write-backs as there are misses (choice), so that its slowness is felt here.
+    fn has_room(&self, l2: &L2Config) -> bool {
+        self.queued + 2 <= l2.miss_queue && self.outstanding < l2.mshrs && self.posted < l2.mshrs
+    }
+
+    /// Serves a request from L2 cycle `now` on; `None` if it finds no room to ask memory.
+    #[inline]
+    pub(super) fn access(&mut self, r: &Request, now: u64, l2: &L2Config) -> Option<Served> {
+        let set = r.home.set;
+        let known = self.tags.find(set, r.line);
+        if !self.has_room(l2) {
+            let served =
+                known.is_some_and(|p| r.kind == Kind::Write || r.sectors.without(self.tags.line(p).valid).is_empty());
+            if !served || l2.write == WritePolicy::Through {
+                return None;
+            }
+        }
+        let (place, evicted) = known.map(|p| (p, None)).or_else(|| self.tags.insert(set, r.line))?;
+        let aged = self.tags.take_crossed();
+        let partial = if r.kind == Kind::Write { r.sectors.without(r.full) } else { SectorMask::NONE };
+        let service = self.occupy(r.kind, r.sectors, partial, now, l2);
+        if let (Some(left), Some(buffer)) = (evicted, &mut self.victim) {
+            buffer.evicted(left.line, left.clean());
+        }
+        let aged = aged.and_then(|old| self.clean(old));
+        let before = *self.tags.line(place);
+        let (mut supplied, mut ready) = (SectorMask::NONE, service.ready);
+        let then = if r.kind == Kind::Write {
+            self.write(place, r, l2.write)
+        } else {
+            if self.victim.is_some() {
+                let cycles;
+                (supplied, cycles) = self.ask_victim(place, r);
+                ready += u64::from(cycles);
+            }
+            self.read(place, r, l2)
+        };
+        Some(Served { service, evicted, aged, place, before, supplied, ready, then })
+    }
+
+    /// Takes the slice's time for a request, of whose sectors `partial` are written in part.
+    #[inline]
+    pub(super) fn occupy(
+        &mut self,
+        kind: Kind,
+        sectors: SectorMask,
+        partial: SectorMask,
+        now: u64,
+        l2: &L2Config,
+    ) -> Service {
+        let whole = u64::from(sectors.count() - partial.count()) * 32 * 16 / u64::from(l2.bytes_per_cycle);
+        let service = (whole + u64::from(partial.count() * l2.partial_write_cycles) * 16).max(1);
+        let start = self.free.max(now * 16);
+        self.free = start + service;
+        let latency = l2.latency + if kind == Kind::Atomic { l2.atomic_cycles } else { 0 };
+        Service { waited: (start - now * 16) / 16, latency, ready: start / 16 + u64::from(latency) }
+    }
+
+    fn write(&mut self, place: Place, r: &Request, policy: WritePolicy) -> Then {
+        let line = self.tags.line_mut(place);
+        let count = u64::from(r.sectors.count());
+        let hit = r.sectors.without(line.valid.or(line.dirty)).is_empty();
+        // A sector that is written whole needs no data from memory; one that is written in part stays as it was.
+        line.valid = line.valid.or(r.full.without(line.pending));
+        self.stats.writes += count;
+        self.stats.write_hits += if hit { count } else { 0 };
+        let through = match policy {
+            WritePolicy::Back => {
+                line.dirty = line.dirty.or(r.sectors);
+                None
+            }
+            WritePolicy::Through => Some(line.valid),
+        };
+        self.written(r.line, r.sectors);
+        Then::Stored { through }
+    }
+
+    fn read(&mut self, place: Place, r: &Request, l2: &L2Config) -> Then {
+        let line = self.tags.line_mut(place);
+        let missing = r.sectors.without(line.valid);
+        self.stats.reads += u64::from(r.sectors.count());
+        self.stats.read_hits += u64::from(r.sectors.and(line.valid).count());
+        if r.kind == Kind::Atomic && l2.write == WritePolicy::Back {
+            line.dirty = line.dirty.or(r.sectors);
+        }
+        if missing.is_empty() {
+            return Then::Answered;
+        }
+        let wanted = if l2.sectored { missing } else { SectorMask::ALL.without(line.valid) };
+        let to_fetch = wanted.without(line.pending);
+        self.stats.read_awaited += u64::from(missing.and(line.pending).count());
+        self.stats.fetches += u64::from(to_fetch.count());
+        self.stats.fetched_along += u64::from(to_fetch.without(missing).count());
+        line.pending = line.pending.or(to_fetch);
+        if to_fetch.is_empty() {
+            self.stats.merges += 1;
+            return Then::Waits;
+        }
+        self.outstanding += 1;
+        Then::Fetches(to_fetch)
+    }
+
+    /// Takes what the victim buffer has of sectors that the slice lacks: which, and the L2 cycles that it takes.
+    #[cold]
+    fn ask_victim(&mut self, place: Place, r: &Request) -> (SectorMask, u32) {
+        let Some(buffer) = &mut self.victim else { return (SectorMask::NONE, 0) };
+        if r.kind == Kind::Atomic {
+            buffer.written(r.line, r.sectors);
+        }
+        let line = self.tags.line_mut(place);
+        let lacking = r.sectors.without(line.valid.or(line.pending));
+        if lacking.is_empty() {
+            return (SectorMask::NONE, 0);
+        }
+        let (supplied, cycles) = buffer.missed(r.line, lacking);
+        line.valid = line.valid.or(supplied);
+        (supplied, cycles)
+    }
+
+    /// What the victim buffer has of these sectors is stale.
+    #[inline]
+    pub(super) fn written(&mut self, line: LineAddr, sectors: SectorMask) {
+        if let Some(buffer) = &mut self.victim {
+            buffer.written(line, sectors);
+        }
+    }
+
+    /// What is dirty in a line that stays, and is not any more.
+    fn clean(&mut self, place: Place) -> Option<Dirty> {
+        let state = self.tags.line_mut(place);
+        let (sectors, valid) = (std::mem::take(&mut state.dirty), state.valid);
+        if sectors.is_empty() {
+            return None;
+        }
+        self.stats.eager_write_backs += u64::from(sectors.count());
+        Some(Dirty { line: self.tags.address(place), sectors, valid })
+    }
+
+    /// A request waits for what is on its way to a place.
+    #[inline]
+    pub(super) fn wait(&mut self, place: Place, request: u32, requests: &mut Slab<Request>) {
+        self.waiting.push(place, request, requests);
+    }
+
+    /// Memory will bring more sectors of a line than were asked for: who wants one of them meanwhile waits for this fill.
+    /// Those that are taken of it: not the ones that are there, nor the ones that another fill brings, for a line must stay
+    /// until the last of its fills has come.
+    pub(super) fn will_fill(&mut self, place: u32, more: SectorMask) -> SectorMask {
+        let line = self.tags.line_mut(Place::at(place));
+        let taken = more.without(line.valid.or(line.pending));
+        line.pending = line.pending.or(taken);
+        self.stats.fetches += u64::from(taken.count());
+        self.stats.fetched_along += u64::from(taken.count());
+        taken
+    }
+
+    /// Memory has delivered sectors: those that the slice has now, and those that were overtaken by a change of memory and
+    /// must be asked for once more.
+    #[inline]
+    pub(super) fn fill(&mut self, place: Place, sectors: SectorMask) -> (SectorMask, SectorMask) {
+        self.outstanding -= 1;
+        self.stats.fills += u64::from(sectors.count());
+        let line = self.tags.line_mut(place);
+        let stale = sectors.and(line.overtaken);
+        line.valid = line.valid.or(sectors.without(stale));
+        line.pending = line.pending.without(sectors.without(stale));
+        line.overtaken = line.overtaken.without(stale);
+        (line.valid, stale)
+    }
+
+    /// Sectors of a place are fetched once more.
+    pub(super) fn fetches_again(&mut self, sectors: SectorMask) {
+        self.outstanding += 1;
+        self.stats.fetches += u64::from(sectors.count());
+        self.stats.fetched_along += u64::from(sectors.count());
+    }
+
+    /// Those who wait for a place.
+    #[inline]
+    pub(super) fn take_waiting(&mut self, place: Place) -> Taken {
+        self.waiting.take(place)
+    }
+
+    /// The next of them that finds all it wants among the sectors `valid`.
+    #[inline]
+    pub(super) fn next_served(
+        &mut self,
+        taken: &mut Taken,
+        place: Place,
+        valid: SectorMask,
+        requests: &mut Slab<Request>,
+    ) -> Option<u32> {
+        self.waiting.next_to_go(taken, place, requests, |r| r.sectors.without(valid).is_empty())
+    }
+
+    /// The host writes sectors of a line, some of them whole: memory has them at once, and the slice where it has the line or,
+    /// with `allocate`, makes room for it.
+    pub(super) fn host_writes(
+        &mut self,
+        set: u32,
+        line: LineAddr,
+        touched: SectorMask,
+        whole: SectorMask,
+        allocate: bool,
+    ) -> HostWritten {
+        let found = self.tags.find(set, line).map(|p| (p, None));
+        let room = if allocate { found.or_else(|| self.tags.insert(set, line)) } else { found };
+        let aged = self.tags.take_crossed();
+        let before = room.map(|(p, _)| {
+            let l = self.tags.line_mut(p);
+            let before = *l;
+            l.valid = l.valid.or(touched);
+            l.dirty = l.dirty.without(whole);
+            before
+        });
+        self.written(line, touched);
+        let evicted = room.and_then(|(_, evicted)| evicted);
+        if let (Some(left), Some(buffer)) = (evicted, &mut self.victim) {
+            buffer.evicted(left.line, left.clean());
+        }
+        HostWritten { before, evicted, aged: aged.and_then(|old| self.clean(old)) }
+    }
+
+    /// Memory has a newer line: what the slice has is stale, and what is on its way will be fetched again.
+    pub(super) fn invalidate(&mut self, set: u32, line: LineAddr) {
+        if let Some(place) = self.tags.find(set, line) {
+            let state = self.tags.line_mut(place);
+            state.valid = SectorMask::NONE;
+            state.overtaken = state.pending;
+        }
+        self.written(line, SectorMask::ALL);
+    }
+
+    /// A line leaves because its page does; what was dirty of it. A line on its way stays: who waits for it was here before
+    /// the page left.
+    pub(super) fn drop_line(&mut self, set: u32, line: LineAddr) -> Option<Dirty> {
+        self.written(line, SectorMask::ALL);
+        if self.tags.peek(set, line).is_none_or(|l| !l.pending.is_empty()) {
+            return None;
+        }
+        let left = self.tags.remove(set, line)?;
+        (!left.dirty.is_empty()).then_some(Dirty { line, sectors: left.dirty, valid: left.valid })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::testing::gpu;
+
+    /// A slice of one set, whoever asks it and whatever is behind it being the test.
+    struct Rig {
+        slice: Slice,
+        l2: L2Config,
+        requests: Slab<Request>,
+    }
+
+    impl Rig {
+        fn new(change: impl FnOnce(&mut L2Config)) -> Self {
+            let mut config = gpu("titan-v");
+            let l2 = &mut config.l2;
+            (l2.sets, l2.ways, l2.eager_write_back, l2.latency, l2.bytes_per_cycle) = (1, 2, 1.0, 100, 64);
+            (l2.write, l2.sectored, l2.mshrs, l2.miss_queue) = (WritePolicy::Back, true, 4, 8);
+            change(l2);
+            Self { slice: Slice::new(&config), l2: config.l2.clone(), requests: Slab::default() }
+        }
+
+        fn asks(&mut self, kind: Kind, line: u64, sectors: u8, now: u64) -> Option<Served> {
+            let r = Request::test(kind, line, SectorMask(sectors));
+            let served = self.slice.access(&r, now, &self.l2)?;
+            if matches!(served.then, Then::Waits | Then::Fetches(_)) {
+                let handle = self.requests.add(r);
+                self.slice.wait(served.place, handle, &mut self.requests);
+            }
+            Some(served)
+        }
+
+        fn then(&mut self, kind: Kind, line: u64, sectors: u8) -> Option<Then> {
+            self.asks(kind, line, sectors, 0).map(|served| served.then)
+        }
+
+        /// Memory answers: the handles of those who go on.
+        fn fills(&mut self, line: u64, sectors: u8) -> Vec<u32> {
+            let place = self.slice.tags.find(0, LineAddr(line)).expect("it has a place");
+            let (valid, _) = self.slice.fill(place, SectorMask(sectors));
+            let mut taken = self.slice.take_waiting(place);
+            std::iter::from_fn(|| self.slice.next_served(&mut taken, place, valid, &mut self.requests)).collect()
+        }
+    }
+
+    fn fetches(sectors: u8) -> Option<Then> {
+        Some(Then::Fetches(SectorMask(sectors)))
+    }
+
+    #[test]
+    fn a_miss_fetches_what_nobody_has_asked_for_yet() {
+        let mut rig = Rig::new(|_| ());
+        assert_eq!(rig.then(Kind::Read, 1, 0b0001), fetches(0b0001));
+        assert_eq!(rig.then(Kind::Read, 1, 0b0001), Some(Then::Waits));
+        assert_eq!(rig.then(Kind::Read, 1, 0b0011), fetches(0b0010));
+        assert_eq!(rig.fills(1, 0b0001), [1, 0]);
+        assert_eq!(rig.fills(1, 0b0010), [2]);
+        assert_eq!(rig.then(Kind::Read, 1, 0b0011), Some(Then::Answered));
+        assert_eq!((rig.slice.stats.fetches, rig.slice.stats.fills, rig.slice.stats.merges), (2, 2, 1));
+        assert_eq!(rig.slice.outstanding, 0);
+    }
+
+    #[test]
+    fn a_cache_without_sectors_fetches_the_line() {
+        let mut rig = Rig::new(|l2| l2.sectored = false);
+        assert_eq!(rig.then(Kind::Read, 1, 0b0100), fetches(0b1111));
+        assert_eq!(rig.slice.stats.fetched_along, 3);
+    }
+
+    #[test]
+    fn requests_follow_each_other_at_the_slices_width() {
+        let mut rig = Rig::new(|_| ());
+        rig.slice.host_writes(0, LineAddr(1), SectorMask::ALL, SectorMask::ALL, true);
+        let times: Vec<u64> = (0..3).map(|_| rig.asks(Kind::Read, 1, 0b1111, 10).expect("room").ready).collect();
+        assert_eq!(times, [110, 112, 114], "128 B at 64 B in a cycle");
+        assert_eq!(rig.asks(Kind::Read, 1, 0b0001, 10).expect("room").service.waited, 6);
+    }
+
+    #[test]
+    fn what_is_dirty_is_written_back_when_its_line_leaves() {
+        let mut rig = Rig::new(|_| ());
+        assert_eq!(rig.then(Kind::Write, 1, 0b0011), Some(Then::Stored { through: None }));
+        rig.then(Kind::Write, 2, 0b0001);
+        let served = rig.asks(Kind::Write, 3, 0b0001, 0).expect("room");
+        let left = served.evicted.expect("the oldest");
+        assert_eq!((left.line, left.dirty), (LineAddr(1), SectorMask(0b0011)));
+        let mut through = Rig::new(|l2| l2.write = WritePolicy::Through);
+        let stored = through.then(Kind::Write, 1, 0b0011);
+        assert_eq!(stored, Some(Then::Stored { through: Some(SectorMask(0b0011)) }));
+    }
+
+    #[test]
+    fn a_slow_memory_is_felt_by_who_needs_it() {
+        let mut rig = Rig::new(|l2| l2.mshrs = 1);
+        rig.then(Kind::Write, 2, 0b0001);
+        assert_eq!(rig.then(Kind::Read, 1, 0b0001), fetches(0b0001));
+        assert_eq!(rig.then(Kind::Read, 1, 0b0010), None, "no MSHR is left");
+        assert_eq!(rig.then(Kind::Read, 2, 0b0001), Some(Then::Answered), "a hit needs none");
+        rig.fills(1, 0b0001);
+        assert_eq!(rig.then(Kind::Read, 1, 0b0010), fetches(0b0010));
+    }
+
+    #[test]
+    fn what_was_overtaken_on_its_way_is_fetched_again() {
+        let mut rig = Rig::new(|_| ());
+        rig.then(Kind::Read, 1, 0b0011);
+        rig.slice.invalidate(0, LineAddr(1));
+        let place = rig.slice.tags.find(0, LineAddr(1)).expect("it is on its way");
+        assert_eq!(rig.slice.fill(place, SectorMask(0b0011)), (SectorMask::NONE, SectorMask(0b0011)));
+        rig.slice.fetches_again(SectorMask(0b0011));
+        assert_eq!(rig.fills(1, 0b0011), [0]);
+    }
+
+    #[test]
+    fn a_line_leaves_with_its_page_unless_somebody_waits_for_it() {
+        let mut rig = Rig::new(|_| ());
+        rig.then(Kind::Write, 1, 0b0001);
+        let left = rig.slice.drop_line(0, LineAddr(1)).map(|dirty| dirty.sectors);
+        assert_eq!(left, Some(SectorMask(0b0001)));
+        rig.then(Kind::Read, 1, 0b0001);
+        assert_eq!(rig.slice.drop_line(0, LineAddr(1)), None);
+        assert_eq!(rig.fills(1, 0b0001), [0]);
+    }
+
+    /// A buffer that has everything, after three cycles.
+    struct Full(Vec<LineAddr>);
+
+    impl Victim for Full {
+        fn evicted(&mut self, line: LineAddr, _: SectorMask) {
+            self.0.push(line);
+        }
+
+        fn missed(&mut self, _: LineAddr, sectors: SectorMask) -> (SectorMask, u32) {
+            (sectors, 3)
+        }
+
+        fn written(&mut self, _: LineAddr, _: SectorMask) {}
+    }
+
+    #[test]
+    fn a_victim_buffer_saves_the_way_to_memory() {
+        let mut rig = Rig::new(|_| ());
+        rig.slice.victim = Some(Box::new(Full(Vec::new())));
+        let served = rig.asks(Kind::Read, 1, 0b0011, 0).expect("room");
+        assert_eq!((served.then, served.supplied, served.ready), (Then::Answered, SectorMask(0b0011), 103));
+    }
+}
