@@ -6,8 +6,8 @@ use crate::{DedupSide, ReadOnlyFifo, SectorSide, WrittenSectors};
 use std::collections::BTreeMap;
 use strata_core::settings::Settings as Values;
 use strata_core::{
-    Access, Addr, AddressSet, Bytes, GridSource, LaneMask, LineAddr, OpBatch, OpClass, OpInfo, Pattern, Space, Stop,
-    WarpId, WarpOp, WarpSource,
+    Access, Addr, AddressSet, Bytes, GridSource, LaneMask, LineAddr, OpBatch, OpClass, OpInfo, OpKind, Pattern, Space,
+    Stop, WarpId, WarpOp, WarpSource,
 };
 use strata_sim::cache::SectorMask;
 use strata_sim::config::load;
@@ -46,6 +46,7 @@ impl<'m> Script<'m> {
             let load = matches!(op, Do::Load(_));
             OpInfo {
                 class: OpClass::Memory,
+                kind: OpKind::Plain,
                 space: Space::Global,
                 access: if load { Access::Load } else { Access::Store },
                 width: 4,

@@ -11,8 +11,8 @@
 
 use std::time::Instant;
 use strata_core::{
-    Access, Addr, AddressSet, GridSource, LaneMask, LineAddr, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId,
-    WarpOp, WarpSource,
+    Access, Addr, AddressSet, GridSource, LaneMask, LineAddr, OpBatch, OpClass, OpInfo, OpKind, Pattern, Space, Stop,
+    WarpId, WarpOp, WarpSource,
 };
 use strata_sim::cache::SectorMask;
 use strata_sim::config::load;
@@ -36,6 +36,7 @@ struct Stream {
 fn info(class: OpClass, access: Access, name: &str, dst: Option<u32>, src: &[u32]) -> OpInfo {
     OpInfo {
         class,
+        kind: OpKind::Plain,
         space: if access == Access::None { Space::None } else { Space::Global },
         access,
         width: 4,

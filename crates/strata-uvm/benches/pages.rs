@@ -11,8 +11,8 @@
 use std::time::Instant;
 use strata_core::settings::Settings;
 use strata_core::{
-    Access, Addr, AddressSet, Bytes, GridSource, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId,
-    WarpOp, WarpSource,
+    Access, Addr, AddressSet, Bytes, GridSource, LaneMask, OpBatch, OpClass, OpInfo, OpKind, Pattern, Space, Stop,
+    WarpId, WarpOp, WarpSource,
 };
 use strata_sim::config::load;
 use strata_sim::{KernelNeeds, Machine};
@@ -39,6 +39,7 @@ impl Sweep {
     fn new(size: u64) -> Self {
         let info = |access, name: &str| OpInfo {
             class: OpClass::Memory,
+            kind: OpKind::Plain,
             space: Space::Global,
             access,
             width: 4,

@@ -3,8 +3,8 @@
 use super::{KernelNeeds, Machine};
 use crate::config::{GpuConfig, load};
 use strata_core::{
-    Access, Addr, AddressSet, GridSource, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,
-    WarpSource,
+    Access, Addr, AddressSet, GridSource, LaneMask, OpBatch, OpClass, OpInfo, OpKind, Pattern, Space, Stop, WarpId,
+    WarpOp, WarpSource,
 };
 
 /// One instruction of a scripted warp. It issues when the loads before it have their data.
@@ -44,6 +44,7 @@ impl Do {
         let barrier = matches!(self, Self::Barrier);
         OpInfo {
             class: if barrier { OpClass::Barrier } else { OpClass::Memory },
+            kind: if barrier { OpKind::CtaBarrier } else { OpKind::Plain },
             space: self.space(),
             access,
             width: 4,

@@ -1,8 +1,8 @@
 //! Programs for the machine, written as lists of operations, without an emulator.
 
 use strata_core::{
-    Access, Addr, AddressSet, GridSource, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,
-    WarpSource,
+    Access, Addr, AddressSet, GridSource, LaneMask, OpBatch, OpClass, OpInfo, OpKind, Pattern, Space, Stop, WarpId,
+    WarpOp, WarpSource,
 };
 use strata_sim::config::{GpuConfig, load};
 use strata_sim::stats::Reading;
@@ -61,6 +61,7 @@ fn info(what: &Do) -> OpInfo {
     };
     OpInfo {
         class,
+        kind: if matches!(what, Do::Barrier) { OpKind::CtaBarrier } else { OpKind::Plain },
         space,
         access,
         width: if class == OpClass::Memory { 4 } else { 0 },

@@ -1,7 +1,9 @@
 //! Random launches: a source that plays a script, and a driver that pulls warps in random order.
 
 use strata_core::random::SplitMix64;
-use strata_core::{Access, Dim3, GridSource, LANES, OpBatch, OpClass, OpInfo, Space, Stop, WarpId, WarpOp, WarpSource};
+use strata_core::{
+    Access, Dim3, GridSource, LANES, OpBatch, OpClass, OpInfo, OpKind, Space, Stop, WarpId, WarpOp, WarpSource,
+};
 
 /// One operation: program counter, mask, space and addresses.
 pub(crate) type Op = (u32, u32, Option<(Space, [u64; LANES])>);
@@ -41,6 +43,7 @@ fn random_info(r: &mut SplitMix64, line: u64) -> OpInfo {
     let space = SPACES[r.below(6) as usize];
     OpInfo {
         class: OpClass::ALL[r.below(19) as usize],
+        kind: OpKind::ALL[r.below(5) as usize],
         space,
         access: if space == Space::None { Access::None } else { Access::Load },
         width: 1 << r.below(5),

@@ -1,8 +1,8 @@
 //! Kernels written down access by access: one warp per CTA, each access after the one before.
 
 use strata_core::{
-    Access, Addr, AddressSet, GridSource, LaneMask, OpBatch, OpClass, OpInfo, Pattern, Space, Stop, WarpId, WarpOp,
-    WarpSource,
+    Access, Addr, AddressSet, GridSource, LaneMask, OpBatch, OpClass, OpInfo, OpKind, Pattern, Space, Stop, WarpId,
+    WarpOp, WarpSource,
 };
 
 /// One access of one lane, or of all to a whole line.
@@ -23,6 +23,7 @@ impl Do {
         };
         OpInfo {
             class: OpClass::Memory,
+            kind: OpKind::Plain,
             space: Space::Global,
             access,
             width: 4,
