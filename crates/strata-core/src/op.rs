@@ -149,11 +149,37 @@ pub enum Access {
     Prefetch,
 }
 
+/// What an operation does where its class does not say enough for whoever times or records it.
+///
+/// The front end that decodes a program decides it; nobody behind it reads the spelling of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum OpKind {
+    /// Its class, space and access say it all.
+    #[default]
+    Plain,
+    /// Comes to a barrier of its CTA and waits there for the others.
+    CtaBarrier,
+    /// Comes to a barrier of its CTA and goes on.
+    CtaArrival,
+    /// A product of integers, twice as wide as its factors.
+    WideProduct,
+    /// A sum of two 64-bit integers without carry; one of a wide product may be issued together with the product.
+    Sum64,
+}
+
+impl OpKind {
+    /// Every kind, in the order of its number.
+    pub const ALL: [Self; 5] = [Self::Plain, Self::CtaBarrier, Self::CtaArrival, Self::WideProduct, Self::Sum64];
+}
+
 /// Everything about a static instruction that does not change from one execution to the next.
 #[derive(Clone, Debug)]
 pub struct OpInfo {
     /// The unit it occupies.
     pub class: OpClass,
+    /// What it does beyond that.
+    pub kind: OpKind,
     /// Where it goes, if it is a memory operation.
     pub space: Space,
     /// What it does there.
@@ -170,7 +196,8 @@ pub struct OpInfo {
     pub src: ArrayVec<u32, 32>,
     /// Line of the PTX file.
     pub line: u32,
-    /// The instruction as written, without operands: `add.s64`.
+    /// The instruction as written, without operands: `add.s64`. It is for messages, and to find the row of a GPU's table
+    /// of instructions.
     pub name: Box<str>,
 }
 

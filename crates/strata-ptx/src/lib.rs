@@ -19,6 +19,7 @@ pub mod ast;
 mod check;
 mod diagnostic;
 mod isa;
+mod kind;
 mod lexer;
 mod parser;
 mod print;
@@ -27,6 +28,7 @@ pub mod words;
 
 pub use diagnostic::{Diagnostic, Severity, render};
 pub use isa::{Form, FormId, SAMPLE_REGISTERS, coverage_table, forms};
+pub use kind::kind_of;
 pub use source::LineIndex;
 
 use ast::{Module, Span};

@@ -7,7 +7,7 @@
 
 use crate::config::{IsaConfig, OpTiming};
 use std::collections::BTreeMap;
-use strata_core::{Access, OpClass, OpInfo, Space};
+use strata_core::{Access, OpClass, OpInfo, OpKind, Space};
 
 /// The execution unit of a machine instruction; each scheduler has one of each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -186,10 +186,9 @@ struct Draft<'a> {
 
 fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
     let timing: OpTiming = isa.timing(&info.name, info.class);
-    let waits_for_block = info.name.starts_with("bar.") && !info.name.starts_with("bar.warp")
-        || info.name.starts_with("barrier.") && !info.name.starts_with("barrier.cluster");
+    let at_barrier = matches!(info.kind, OpKind::CtaBarrier | OpKind::CtaArrival);
     let action = match (info.access, info.space) {
-        (Access::None | Access::Prefetch, _) if waits_for_block => Action::Barrier,
+        (Access::None | Access::Prefetch, _) if at_barrier => Action::Barrier,
         (Access::None | Access::Prefetch, _) | (_, Space::Param | Space::None) => Action::None,
         (_, Space::Shared) => Action::Shared,
         (_, Space::Const) => Action::Constant,
@@ -227,13 +226,13 @@ fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
 /// Folds each 64-bit addition into the wide product that it adds, if nobody else reads that.
 fn fuse_wide(ops: &mut [Draft<'_>]) {
     for product in 0..ops.len() {
-        let (name, dst) = (&ops[product].info.name, &ops[product].info.dst);
-        if !name.starts_with("mul.wide") {
+        let OpInfo { kind, dst, .. } = ops[product].info;
+        if *kind != OpKind::WideProduct {
             continue;
         }
         let mut readers = (product + 1..ops.len()).filter(|&k| ops[k].info.src.iter().any(|r| dst.contains(r)));
         if let (Some(sum), None) = (readers.next(), readers.next())
-            && matches!(&*ops[sum].info.name, "add.s64" | "add.u64")
+            && ops[sum].info.kind == OpKind::Sum64
         {
             ops[sum].op.issues = 0;
         }

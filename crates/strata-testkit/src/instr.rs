@@ -1,6 +1,6 @@
 //! One instruction of a scripted warp.
 
-use strata_core::{Access, LANES, LaneMask, OpClass, OpInfo, Space};
+use strata_core::{Access, LANES, LaneMask, OpClass, OpInfo, OpKind, Space};
 
 /// Bytes that a lane loads or stores.
 pub(crate) const WORD: u64 = 4;
@@ -217,6 +217,7 @@ impl Instr {
         };
         OpInfo {
             class,
+            kind: if class == OpClass::Barrier { OpKind::CtaBarrier } else { OpKind::Plain },
             space: self.space,
             access,
             width: if access == Access::None { 0 } else { WORD as u8 },

@@ -97,7 +97,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_core::{Access, Space};
+    use strata_core::{Access, OpKind, Space};
 
     /// `for (i = %i; i < %n; i += %s)`, each iteration a load and a store: worth it from four iterations on.
     const LOOP: &str = ".version 8.0 .target sm_75 .address_size 32
@@ -150,6 +150,7 @@ mod tests {
         let mut table = table();
         let info = |class| OpInfo {
             class,
+            kind: OpKind::Plain,
             space: Space::Global,
             access: Access::Load,
             width: 4,

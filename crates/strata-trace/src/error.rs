@@ -15,12 +15,12 @@ pub enum TraceError {
     /// The file is something else.
     #[error("this is no StrataSim trace: {0}")]
     NotATrace(&'static str),
-    /// The file was written by another version of this crate.
-    #[error("the trace has format {found}, this program reads format {known}: record it again")]
+    /// The file was written by a later version of this crate.
+    #[error("the trace has format {found}, this program reads formats 1 to {known}: record it again")]
     Version {
-        /// In the file.
+        /// The format of the file.
         found: u32,
-        /// What can be read.
+        /// The last format that can be read.
         known: u32,
     },
     /// The file was cut off or changed.

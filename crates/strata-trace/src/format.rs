@@ -8,8 +8,10 @@ use strata_core::{Addr, Bytes, Counts, OpClass};
 
 /// First bytes of a file: a name, and a line end that shows when somebody treated it as text.
 pub(crate) const MAGIC: [u8; 8] = *b"STRATA\r\n";
-/// The format this crate writes and reads, after the magic number, in 4 bytes.
-pub const VERSION: u32 = 1;
+/// The format this crate writes, after the magic number, in 4 bytes. It reads this and all before it.
+///
+/// Version 2 keeps the kind of each instruction; version 1 has its spelling alone.
+pub const VERSION: u32 = 2;
 /// Where the first frame, the origin, begins.
 pub(crate) const FIRST_FRAME: u64 = 12;
 /// Last bytes of a whole file, after the place of the index (8 bytes) and its CRC-32 (4 bytes).

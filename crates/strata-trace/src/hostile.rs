@@ -5,7 +5,7 @@ mod common;
 
 use crate::block::{FrameReader, Kind};
 use crate::cta::{CtaBlock, CtaCursor};
-use crate::format::{decode_index, decode_launch, decode_origin};
+use crate::format::{VERSION, decode_index, decode_launch, decode_origin};
 use crate::table::{self, Table};
 use crate::wire::Malformed;
 use crate::{LaunchInfo, Origin, TraceFile, TraceWriter, record_launch};
@@ -74,7 +74,10 @@ proptest! {
 
     #[test]
     fn any_contents_are_read_or_refused(bytes: Vec<u8>, seed: u64) {
-        let _ = (decode_origin(&bytes), decode_launch(&bytes), decode_index(&bytes), table::decode(&bytes));
+        let _ = (decode_origin(&bytes), decode_launch(&bytes), decode_index(&bytes));
+        for version in 1..=VERSION {
+            let _ = table::decode(&bytes, version);
+        }
         let (_, table, warps) = block(seed);
         let _ = read_all(bytes, &table, warps);
     }
@@ -84,6 +87,8 @@ proptest! {
         let mut bytes = table::encode(&Launch::random(seed).infos).expect("it fits");
         let at = at % bytes.len();
         bytes[at] = value;
-        let _ = table::decode(&bytes);
+        for version in 1..=VERSION {
+            let _ = table::decode(&bytes, version);
+        }
     }
 }

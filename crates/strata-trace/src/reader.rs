@@ -12,6 +12,7 @@ use std::sync::Arc;
 /// A trace that was opened. Nothing but its index is in memory.
 pub struct TraceFile<R> {
     frames: FrameReader<R>,
+    version: u32,
     origin: Origin,
     index: Index,
     /// Places of the launches.
@@ -52,7 +53,7 @@ impl<R: Read + Seek> TraceFile<R> {
             return Err(TraceError::NotATrace("it begins in another way"));
         }
         let found = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
-        if found != VERSION {
+        if !(1..=VERSION).contains(&found) {
             return Err(TraceError::Version { found, known: VERSION });
         }
         let at = length.saturating_sub(TRAILER_BYTES);
@@ -72,12 +73,17 @@ impl<R: Read + Seek> TraceFile<R> {
         let index = frames.decode(Kind::Index, place, format::decode_index)?;
         let launch = |entry: &Entry| if let Entry::Launch { offset } = entry { Some(*offset) } else { None };
         let launches = index.entries.iter().filter_map(launch).collect();
-        Ok(Self { frames, origin, index, launches, table: None })
+        Ok(Self { frames, version: found, origin, index, launches, table: None })
     }
 
     /// The run that was recorded.
     pub fn origin(&self) -> &Origin {
         &self.origin
+    }
+
+    /// The version of the format in which the file is written.
+    pub fn version(&self) -> u32 {
+        self.version
     }
 
     /// Bytes of the file.
@@ -146,7 +152,7 @@ impl<R: Read + Seek> TraceFile<R> {
         let Some(&offset) = self.index.tables.get(number as usize) else {
             return Err(damaged(launch, format!("it names a table of instructions {number} that is not there")));
         };
-        let table = Arc::new(self.frames.decode(Kind::Table, offset, table::decode)?);
+        let table = Arc::new(self.frames.decode(Kind::Table, offset, |bytes| table::decode(bytes, self.version))?);
         self.table = Some((number, Arc::clone(&table)));
         Ok(table)
     }

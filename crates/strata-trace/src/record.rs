@@ -16,7 +16,7 @@ use crate::table::Table;
 use crate::writer::TraceWriter;
 use std::io::Write;
 use std::sync::Arc;
-use strata_core::{Access, GridSource, OpBatch, OpClass, OpInfo, Stop, WarpId, WarpOp, WarpSource};
+use strata_core::{Access, GridSource, OpBatch, OpInfo, OpKind, Stop, WarpId, WarpOp, WarpSource};
 
 /// A source of warp operations that records what it hands out.
 ///
@@ -81,7 +81,9 @@ impl<'a, S: GridSource, W: Write> Recorder<'a, S, W> {
         slot.warps[w].segment(&self.table, &mut slot.first, ops, batch, moved, stop).map_err(TraceError::Stream)?;
         slot.operations += ops.len() as u64;
         slot.memory_operations += ops.iter().filter(|op| op.addresses != WarpOp::NO_ADDRESSES).count() as u64;
-        if stop == Stop::Ready && ops.last().is_some_and(|op| arrives(&self.table.infos[op.pc as usize])) {
+        if stop == Stop::Ready
+            && ops.last().is_some_and(|op| self.table.infos[op.pc as usize].kind == OpKind::CtaArrival)
+        {
             slot.arrived[w] = Some(slot.warps[w].segments);
         }
         slot.exited[w] = stop == Stop::Exited;
@@ -98,11 +100,6 @@ impl<'a, S: GridSource, W: Write> Recorder<'a, S, W> {
         }
         Ok(())
     }
-}
-
-/// True for `bar.arrive` and its relatives, by which a warp comes to a barrier and does not wait.
-fn arrives(info: &OpInfo) -> bool {
-    info.class == OpClass::Barrier && info.name.contains("arrive")
 }
 
 impl Slot {

@@ -4,7 +4,7 @@
 
 use crate::wire::{Malformed, Take, put, put_text};
 use arrayvec::ArrayVec;
-use strata_core::{Access, LaneMask, OpClass, OpInfo, Space};
+use strata_core::{Access, LaneMask, OpClass, OpInfo, OpKind, Space};
 
 /// Spaces by their number in a file.
 pub(crate) const SPACES: [Space; 7] =
@@ -15,6 +15,9 @@ const ACCESSES: [Access; 7] =
 /// Register numbers stay below this. A machine keeps a time for each register of each warp, so the number must not be a
 /// stranger's choice; the largest functions of compilers have some ten thousand.
 pub(crate) const MAX_REGISTERS: u32 = 1 << 16;
+
+/// The first version whose tables hold the kinds of instructions; before it, the spelling tells.
+const WITH_KINDS: u32 = 2;
 
 const BYPASS_L1: u8 = 1;
 const READ_ONLY: u8 = 2;
@@ -65,6 +68,7 @@ pub(crate) fn encode(infos: &[OpInfo]) -> Result<Vec<u8>, String> {
     for info in infos {
         let place = |found: Option<usize>| found.map_or(u8::MAX, |k| k as u8);
         out.push(info.class as u8);
+        out.push(info.kind as u8);
         out.push(place(SPACES.iter().position(|s| *s == info.space)));
         out.push(place(ACCESSES.iter().position(|a| *a == info.access)));
         out.push(info.width);
@@ -87,19 +91,21 @@ pub(crate) fn encode(infos: &[OpInfo]) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-pub(crate) fn decode(bytes: &[u8]) -> Result<Table, Malformed> {
+/// The table of a file of version `version`.
+pub(crate) fn decode(bytes: &[u8], version: u32) -> Result<Table, Malformed> {
     let mut take = Take::new(bytes);
     let count = take.count()?;
     let mut infos = Vec::new();
     for _ in 0..count {
-        infos.push(decode_info(&mut take)?);
+        infos.push(decode_info(&mut take, version)?);
     }
     take.end()?;
     Ok(Table::new(infos))
 }
 
-fn decode_info(take: &mut Take<'_>) -> Result<OpInfo, Malformed> {
+fn decode_info(take: &mut Take<'_>, version: u32) -> Result<OpInfo, Malformed> {
     let class = one_of(take, &OpClass::ALL, "class of instructions")?;
+    let kind = if version < WITH_KINDS { None } else { Some(one_of(take, &OpKind::ALL, "kind of instructions")?) };
     let space = one_of(take, &SPACES, "memory space")?;
     let access = one_of(take, &ACCESSES, "kind of access")?;
     let width = take.byte()?;
@@ -107,17 +113,21 @@ fn decode_info(take: &mut Take<'_>) -> Result<OpInfo, Malformed> {
     if flags & !(BYPASS_L1 | READ_ONLY) != 0 {
         return take.wrong(format!("unknown flags {flags:#x} of an instruction"));
     }
+    let line = take.u32("line")?;
+    let (dst, src) = (registers(take)?, registers(take)?);
+    let name = take.text()?;
     Ok(OpInfo {
         class,
+        kind: kind.unwrap_or_else(|| strata_ptx::kind_of(name)),
         space,
         access,
         width,
         bypass_l1: flags & BYPASS_L1 != 0,
         read_only: flags & READ_ONLY != 0,
-        line: take.u32("line")?,
-        dst: registers(take)?,
-        src: registers(take)?,
-        name: take.text()?.into(),
+        dst,
+        src,
+        line,
+        name: name.into(),
     })
 }
 
@@ -137,10 +147,12 @@ fn registers<const N: usize>(take: &mut Take<'_>) -> Result<ArrayVec<u32, N>, Ma
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::VERSION;
 
     fn info(space: Space, register: u32) -> OpInfo {
         OpInfo {
             class: OpClass::Memory,
+            kind: OpKind::Sum64,
             space,
             access: Access::Load,
             width: 8,
@@ -156,7 +168,7 @@ mod tests {
     #[test]
     fn tables_come_back() {
         let infos: Vec<_> = SPACES.into_iter().map(|space| info(space, 3)).collect();
-        let table = decode(&encode(&infos).expect("it fits")).expect("it is right");
+        let table = decode(&encode(&infos).expect("it fits"), VERSION).expect("it is right");
         assert_eq!(format!("{:?}", table.infos), format!("{infos:?}"));
         assert_eq!((table.addressed, table.slot(0), table.slot(1), table.slot(99)), (6, None, Some(0), None));
     }

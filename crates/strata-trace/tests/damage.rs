@@ -64,7 +64,7 @@ fn messages_say_what_to_do() {
     assert_eq!(message(b"#!/bin/sh\necho hello"), "this is no StrataSim trace: it begins in another way");
     let mut newer = bytes.clone();
     newer[8] = 9;
-    assert_eq!(message(&newer), "the trace has format 9, this program reads format 1: record it again");
+    assert_eq!(message(&newer), "the trace has format 9, this program reads formats 1 to 2: record it again");
     let mut changed = bytes;
     changed[30] ^= 1;
     assert_eq!(message(&changed), "the trace is damaged at byte 12: the checksum is wrong; record it again");

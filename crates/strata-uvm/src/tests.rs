@@ -328,7 +328,9 @@ fn prefetches_and_advice_of_the_program_are_followed() {
     bench.tell(&HostEvent::Prefetch { start, size, to_device: true });
     let (start, size) = (Addr(BASE + 4 * MB), Bytes(2 * MB));
     bench.tell(&HostEvent::Advise { start, size, advice: Advice::PinToHost });
-    bench.run(&[&[Instr::load(BASE + 3 * MB), Instr::store(BASE + 5 * MB), Instr::load(BASE + 5 * MB)]]).expect("it runs");
+    bench
+        .run(&[&[Instr::load(BASE + 3 * MB), Instr::store(BASE + 5 * MB), Instr::load(BASE + 5 * MB)]])
+        .expect("it runs");
     let c = bench.counts();
     assert_eq!((c.faults, c.migrated, c.remote), (0, 1024, 2));
     assert_eq!(c.in_busy, 2 * 242_080, "two transfers of 2 MB");

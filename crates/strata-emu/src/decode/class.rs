@@ -7,12 +7,15 @@ use strata_core::{Access, OpClass, OpInfo, Space};
 use strata_ptx::ast::{
     Function, Instruction, Module, Opcode as O, Operand, RegId, Special, StateSpace, Symbol, Type, Word,
 };
+use strata_ptx::kind_of;
 
 /// The static facts of an instruction.
 pub(super) fn info(function: &Function, i: &Instruction, line: u32) -> OpInfo {
     let (space, access, width) = memory(i);
+    let name = i.to_string().into_boxed_str();
     let mut info = OpInfo {
         class: class(i),
+        kind: kind_of(&name),
         space,
         access,
         width,
@@ -21,7 +24,7 @@ pub(super) fn info(function: &Function, i: &Instruction, line: u32) -> OpInfo {
         dst: ArrayVec::default(),
         src: ArrayVec::default(),
         line,
-        name: i.to_string().into_boxed_str(),
+        name,
     };
     let real = |r: strata_ptx::ast::RegId| (r.0 as usize) < function.registers.len();
     i.each_written(|r| {

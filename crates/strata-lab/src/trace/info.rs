@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 use strata_core::Bytes;
-use strata_trace::{LaunchSummary, Origin, Step, VERSION};
+use strata_trace::{LaunchSummary, Origin, Step};
 
 /// What a trace holds, without its streams.
 #[derive(Clone, Debug)]
 pub struct TraceInfo {
     /// The run it was made from.
     pub origin: Origin,
+    /// Version of the file's format.
+    pub format: u32,
     /// Bytes of the file.
     pub bytes: u64,
     /// What the host did, launches apart.
@@ -28,7 +30,7 @@ pub fn info(path: &Path) -> Result<TraceInfo, LabError> {
     let events = file.steps().filter(|step| matches!(step, Step::Event(_))).count();
     let launches = (0..file.launches()).map(|k| file.summary(k)).collect::<Result<_, _>>();
     let launches = launches.map_err(|e| LabError::trace(path, e))?;
-    Ok(TraceInfo { origin: file.origin().clone(), bytes: file.bytes(), events, launches })
+    Ok(TraceInfo { origin: file.origin().clone(), format: file.version(), bytes: file.bytes(), events, launches })
 }
 
 /// Numbers that add up over launches.
@@ -90,7 +92,7 @@ impl TraceInfo {
             "name": self.origin.program,
             "size": self.origin.size,
             "seed": self.origin.seed,
-            "format": VERSION,
+            "format": self.format,
             "bytes": self.bytes,
             "events": self.events,
             "ctas": totals.ctas,

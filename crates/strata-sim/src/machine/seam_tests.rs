@@ -323,8 +323,10 @@ fn a_mechanism_sees_what_memory_holds() {
     // Lines of the same slice, so that the first one has to leave.
     let home = machine.interleave.home(Addr(A).line());
     let others = (1..).map(|k| A + 128 * k).filter(|&a| machine.interleave.home(Addr(a).line()).slice == home.slice);
-    let script: Vec<Instr> =
-        [Instr::load_past_l1(A), Instr::store(A).word(9)].into_iter().chain(others.take(2).map(Instr::load_past_l1)).collect();
+    let script: Vec<Instr> = [Instr::load_past_l1(A), Instr::store(A).word(9)]
+        .into_iter()
+        .chain(others.take(2).map(Instr::load_past_l1))
+        .collect();
     machine.run_kernel(&mut Script::new(&[script]).on_memory(memory), &needs).expect("it runs");
     let of_line: Vec<_> =
         seen.lock().expect("nobody panics").iter().filter(|s| s.1 == home.local).map(|s| (s.0, s.2.0, s.3)).collect();

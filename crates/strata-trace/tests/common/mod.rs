@@ -1,7 +1,7 @@
 //! Random launches.
 
 use strata_core::random::SplitMix64;
-use strata_core::{Access, Dim3, LANES, OpClass, OpInfo, Space, Stop};
+use strata_core::{Access, Dim3, LANES, OpClass, OpInfo, OpKind, Space, Stop};
 use strata_testkit::{Op, Script, Segment, Streams};
 
 /// Bytes of local memory of a CTA slot.
@@ -37,6 +37,7 @@ fn random_info(r: &mut SplitMix64, line: u64) -> OpInfo {
     let space = SPACES[r.below(6) as usize];
     OpInfo {
         class: OpClass::ALL[r.below(19) as usize],
+        kind: OpKind::ALL[r.below(5) as usize],
         space,
         access: if space == Space::None { Access::None } else { Access::Load },
         width: 1 << r.below(5),

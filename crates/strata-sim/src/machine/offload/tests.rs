@@ -277,7 +277,8 @@ impl Offload for Learner {
 #[test]
 fn learning_runs_out_of_the_hosts_memory_until_data_have_moved() {
     let mut machine = machine_with(&["l2.copies_fill=false"], Box::<Learner>::default());
-    run(&mut machine, &[&[Instr::load_line(A), Instr::load_past_l1(A + 0x200), Instr::load(A + 0x400)]]).expect("it runs");
+    run(&mut machine, &[&[Instr::load_line(A), Instr::load_past_l1(A + 0x200), Instr::load(A + 0x400)]])
+        .expect("it runs");
     let near = machine.reading().stacks;
     // The first line comes from the host. Warps stop before the second, which is behind the candidate.
     assert_eq!((near.host_reads, near.offloads, near.near_reads), (4, 1, 4));
