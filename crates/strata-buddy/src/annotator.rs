@@ -20,9 +20,9 @@ pub enum Refused {
          the annotation file, or allocate it without management"
     )]
     Managed {
-        /// The allocation.
+        /// Name of the allocation.
         name: String,
-        /// Its target.
+        /// Target ratio that the annotation gives it.
         target: Target,
     },
     /// One of the two memories is full.
@@ -32,17 +32,17 @@ pub enum Refused {
         format_size(Bytes(*.needed)), format_size(Bytes(*.used)), format_size(Bytes(*.of))
     )]
     Full {
-        /// Device or buddy.
+        /// `device` or `buddy`.
         memory: &'static str,
-        /// The allocation.
+        /// Name of the allocation that does not fit.
         name: String,
-        /// Its target.
+        /// Target ratio that the annotation gives it.
         target: Target,
-        /// Bytes it needs there.
+        /// Bytes of that memory that the allocation takes.
         needed: u64,
-        /// Bytes in use there.
+        /// Bytes of that memory that others have.
         used: u64,
-        /// Bytes there are.
+        /// Capacity of that memory in bytes.
         of: u64,
     },
 }

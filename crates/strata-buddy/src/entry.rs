@@ -11,15 +11,15 @@ pub enum EntryState {
     /// All zero: nothing is stored. New memory begins like this.
     #[default]
     Zero,
-    /// 8 bytes.
+    /// Compressed to 8 bytes.
     B8,
-    /// One sector.
+    /// Compressed to one sector.
     B32,
-    /// Two.
+    /// Compressed to two sectors.
     B64,
-    /// Three.
+    /// Compressed to three sectors.
     B96,
-    /// All four, as they are.
+    /// Not compressed: four sectors, as they are.
     B128,
 }
 

@@ -30,7 +30,7 @@ const NUMBER_BYTES: u64 = 4;
 /// How a line is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Code {
-    /// As it is.
+    /// Uncompressed.
     #[default]
     Raw,
     /// What differs from a base, in so many sectors.

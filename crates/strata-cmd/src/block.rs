@@ -24,10 +24,10 @@ pub const MASK_BITS: u32 = 4;
 /// Bits of an entry of the address map.
 pub const MAP_BITS: u32 = 32;
 
-/// A block.
+/// What the metadata says of a block of 128 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Block {
-    /// Its type.
+    /// Where its data is: the type flag.
     pub kind: Kind,
     /// Sectors that kernels have written.
     pub mask: SectorMask,

@@ -51,7 +51,7 @@ struct Entry {
     younger: EntryId,
 }
 
-/// The store.
+/// Fingerprints of the blocks that a partition stores, with where each is and how often it is referred to.
 pub(crate) struct HashStore {
     entries: Vec<Entry>,
     unused: Vec<u32>,

@@ -201,13 +201,13 @@ pub enum Scheme {
 /// The caches of metadata at a controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Caches {
-    /// Of the address map.
+    /// Capacity of the cache of the address map.
     pub map: Bytes,
-    /// Of type flags.
+    /// Capacity of the cache of type flags.
     pub kind: Bytes,
-    /// Of sector masks.
+    /// Capacity of the cache of sector masks.
     pub mask: Bytes,
-    /// Their ways.
+    /// Associativity of all three.
     pub ways: u32,
     /// Core cycles of a hit.
     pub cycles: u32,

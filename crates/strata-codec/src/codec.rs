@@ -126,7 +126,7 @@ impl FromStr for Codec {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no codec `{name}`; there are {}", Codec::ALL.map(Codec::name).join(", "))]
 pub struct UnknownCodec {
-    /// What was asked for.
+    /// The name that was given.
     pub name: String,
 }
 
@@ -253,7 +253,7 @@ pub enum DecodeError {
         scheme: Scheme,
         /// How far it was understood.
         bit: usize,
-        /// What is wrong.
+        /// What no encoder writes there.
         reason: &'static str,
     },
 }

@@ -45,7 +45,7 @@ impl fmt::Display for Addr {
 pub struct LineAddr(pub u64);
 
 impl LineAddr {
-    /// Its first byte.
+    /// Address of the first byte of the line.
     pub const fn addr(self) -> Addr {
         Addr(self.0 * LINE_BYTES)
     }

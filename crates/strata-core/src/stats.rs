@@ -82,9 +82,9 @@ pub enum Value {
     Amount(f64),
     /// Derived: one sum divided by another; shown if that is not 0.
     Quotient {
-        /// What is divided.
+        /// Numerator: a sum over members and launches.
         of: f64,
-        /// By what.
+        /// Denominator: a sum over the same.
         by: f64,
     },
 }
@@ -115,12 +115,12 @@ impl Value {
     }
 }
 
-/// One statistic.
+/// One number of the tree, with what a reader must know of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stat {
-    /// How much.
+    /// The number, or the two sums of which it is the quotient.
     pub value: Value,
-    /// Of what.
+    /// What one of it is: a request, a byte, a cycle.
     pub unit: Unit,
     /// What was counted, as a phrase.
     pub description: &'static str,
@@ -131,7 +131,7 @@ pub struct Stat {
 pub struct MemberCounter {
     /// Its name below the member's.
     pub name: &'static str,
-    /// Of what.
+    /// What it counts: requests, bytes, cycles.
     pub unit: Unit,
     /// What was counted, as a phrase.
     pub description: &'static str,

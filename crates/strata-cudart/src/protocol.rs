@@ -134,7 +134,7 @@ record! {
     /// A block of memory with gaps: `slices` of `rows` of `width` bytes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
     Region {
-        /// First byte.
+        /// Address of the first byte of the first row.
         start: u64,
         /// Bytes of a row.
         width: u64,
@@ -144,7 +144,7 @@ record! {
         rows: u64,
         /// From the start of a slice to that of the next.
         slice_pitch: u64,
-        /// Slices.
+        /// How many slices there are.
         slices: u64,
     }
 }
@@ -157,7 +157,7 @@ record! {
         start: u64,
         /// Texels of a row.
         width: u32,
-        /// Rows.
+        /// Rows of a slice.
         height: u32,
         /// Slices or layers.
         depth: u32,
@@ -195,7 +195,7 @@ record! {
     /// Where a parameter stands in the parameter block.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     Param {
-        /// Offset.
+        /// Bytes from the start of the block.
         offset: u32,
         /// Size in bytes.
         size: u32,
@@ -329,11 +329,11 @@ messages! {
         2 Welcome { device: u64, managed: u64, end: u64, process: u32, file: u32 },
         /// A number or address.
         3 Number { value: u64 },
-        /// A variable.
+        /// Where a variable of a module is.
         4 Symbol { start: u64, size: u64 },
-        /// A kernel.
+        /// What a kernel needs of a launch and of an SM.
         5 Kernel { kernel: Kernel },
-        /// The device.
+        /// What `cudaGetDeviceProperties` tells of the device.
         6 Properties { properties: Properties },
         /// What the device program has printed.
         7 Printed { text: Vec<u8> },

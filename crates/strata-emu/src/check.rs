@@ -14,12 +14,12 @@
 //! (or another function's) left them, and a read of these is not told. Nor are reads of whole matrices (`wmma.load`,
 //! `ldmatrix`) looked at; what matrix instructions write counts as written.
 
-use crate::exec::{Exec, Flow, Inst, OpFn};
+use crate::exec::{Exec, Flow};
 use crate::fault::Cause;
-use crate::lanes::read_lanes;
+use crate::inst::{Inst, OpFn};
 use crate::launch::describe;
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW};
-use crate::ops::memory::{addresses, aligned, window};
+use crate::ops::memory::{addresses, aligned, copy_targets, window};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use strata_core::{Access, Addr, LANES, LaneMask, OpInfo, Space};
@@ -147,24 +147,22 @@ impl Checker {
                 shadow.set(at + offset, width);
             }
         }
-        found.filter(|_| self.told.insert(i.aux))
+        found.filter(|_| self.told.insert(i.touched()))
     }
 }
 
 /// Where each lane goes: generic addresses, or offsets in the instruction's space.
 fn offsets(x: &Exec<'_>, i: &Inst, watched: &Watched) -> [u64; LANES] {
-    // SAFETY: decoding gave slots of these widths; a copy keeps its destination in `b` and the constant `e`.
+    // SAFETY: decoding gave slots of these widths.
     let mut offsets = unsafe {
-        let target;
-        let i = if watched.access == Access::Copy {
-            target = Inst { a: i.b, imm: read_lanes::<u64>(x, i.e)[0] as i64, ..i.clone() };
-            &target
-        } else {
-            i
-        };
-        if watched.wide { addresses::<true>(x, i) } else { addresses::<false>(x, i) }
+        match (watched.access, watched.wide) {
+            (Access::Copy, true) => copy_targets::<true>(x, i),
+            (Access::Copy, false) => copy_targets::<false>(x, i),
+            (_, true) => addresses::<true>(x, i.a, i.offset()),
+            (_, false) => addresses::<false>(x, i.a, i.offset()),
+        }
     };
-    if watched.space == Space::Local && i.p != 0 {
+    if watched.space == Space::Local && i.fields::<crate::inst::Access>().in_frame {
         for offset in &mut offsets {
             *offset = offset.wrapping_add(x.local_frame);
         }
@@ -175,14 +173,15 @@ fn offsets(x: &Exec<'_>, i: &Inst, watched: &Watched) -> [u64; LANES] {
 /// Looks at a memory instruction, then runs it.
 ///
 /// # Safety
-/// As for every [`OpFn`]; `aux` is the number of a watched instruction of the running kernel.
+/// As for every [`OpFn`]; the instruction is a watched one of the running kernel.
 unsafe fn check_then_run(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let launch = x.launch;
-    let watched = &launch.kernel.watched[&i.aux];
+    let number = i.touched();
+    let watched = &launch.kernel.watched[&number];
     if let Some(mut checker) = x.checker.take() {
         if let Some(cause) = checker.look(x, i, m, watched) {
             let warning = describe(launch, cause, x.code, watched.pc, m, x.cta, x.warp as usize);
-            launch.output.warn((launch.number, i.aux), x.cta, warning);
+            launch.output.warn((launch.number, number), x.cta, warning);
         }
         x.checker = Some(checker);
     }

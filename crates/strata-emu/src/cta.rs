@@ -3,8 +3,9 @@
 //! Warps run one after the other, each until it waits, exits or gives way; that is a legal order for every program whose
 //! warps synchronise as CUDA demands, and it is always the same one.
 
-use crate::exec::{Exec, Inst};
+use crate::exec::Exec;
 use crate::fault::Cause;
+use crate::inst::{CtaBarrier, Inst};
 use crate::kernel::{Kernel, Reduction};
 use crate::lanes::write_lanes;
 use crate::warp::{State, Unit, Visits, Warp, WarpStop};
@@ -119,12 +120,13 @@ pub(crate) fn give_reduction(
     threads: u32,
 ) {
     let all = |yes: bool| if yes { LaneMask::MAX } else { 0 };
+    let CtaBarrier { result, .. } = i.fields();
     match reduction {
         None => {}
         // SAFETY: decoding gave a 32-bit destination.
         Some(Reduction::Popc) => unsafe { write_lanes::<u32>(x, i.d, m, |_| trues) },
-        Some(Reduction::And) => x.set_predicate(i.p, m, all(trues == threads)),
-        Some(Reduction::Or) => x.set_predicate(i.p, m, all(trues != 0)),
+        Some(Reduction::And) => x.set_predicate(result, m, all(trues == threads)),
+        Some(Reduction::Or) => x.set_predicate(result, m, all(trues != 0)),
     }
 }
 

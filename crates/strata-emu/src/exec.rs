@@ -1,7 +1,8 @@
-//! What a decoded instruction is, and what it sees when it runs.
+//! What a decoded instruction sees when it runs.
 
 use crate::check::Checker;
 use crate::fault::Cause;
+use crate::kernel::Test;
 use crate::launch::LaunchState;
 use crate::warp::Exchange;
 use crate::watch::Watch;
@@ -44,42 +45,10 @@ pub(crate) enum Flow {
     Fault,
 }
 
-/// The code of a decoded instruction.
-///
-/// # Safety
-/// The instruction's slots must be those that decoding assigned for this function; the execution context must point at a
-/// frame of that function; the CPU must have the features that decoding assumed.
-pub(crate) type OpFn = unsafe fn(&mut Exec<'_>, &Inst, LaneMask) -> Flow;
-
-/// One decoded instruction: a cache line.
-#[derive(Clone)]
-pub(crate) struct Inst {
-    /// Its code.
-    pub(crate) run: OpFn,
-    /// Destination.
-    pub(crate) d: Slot,
-    /// Sources.
-    pub(crate) a: Slot,
-    pub(crate) b: Slot,
-    pub(crate) c: Slot,
-    pub(crate) e: Slot,
-    /// Predicate that must hold, 0 = always; `guard_flip` is all ones for `@!p`.
-    pub(crate) guard: u16,
-    /// Predicate operands: destination(s) and source, where the instruction has any.
-    pub(crate) p: u16,
-    pub(crate) q: u16,
-    pub(crate) r: u16,
-    pub(crate) guard_flip: LaneMask,
-    /// Inverts predicate source `r`; memory operations keep their index into `Exec::touched` here.
-    pub(crate) aux: u32,
-    /// Address offset, immediate or whatever the code says.
-    pub(crate) imm: i64,
-}
-
 /// The allocation that a static memory instruction last touched.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TouchedRange {
-    /// First byte.
+    /// Address of its first byte.
     pub(crate) start: u64,
     /// Size; 0 matches nothing.
     pub(crate) size: u64,
@@ -102,7 +71,7 @@ pub(crate) struct Exec<'l> {
     pub(crate) consts: *const u8,
     /// Shared memory of the CTA.
     pub(crate) shared: *mut u8,
-    /// Its size.
+    /// Bytes of shared memory that the CTA has.
     pub(crate) shared_bytes: u64,
     /// Where device address 0 would be on the host.
     pub(crate) origin: *mut u8,
@@ -145,7 +114,7 @@ pub(crate) struct Exec<'l> {
     pub(crate) watch: Option<Box<Watch>>,
     /// What went wrong, set before `Flow::Fault`.
     pub(crate) cause: Option<Box<Cause>>,
-    /// The launch.
+    /// What all CTAs of the launch share: kernel, shape, parameters, device memory.
     pub(crate) launch: &'l LaunchState<'l>,
 }
 
@@ -169,6 +138,12 @@ impl Exec<'_> {
     pub(crate) fn predicate(&self, p: u16) -> LaneMask {
         // SAFETY: decoding numbers predicates below the frame's count.
         unsafe { *self.preds.add(p as usize) }
+    }
+
+    /// The lanes in which a predicate holds, or does not if the test inverts it.
+    #[inline(always)]
+    pub(crate) fn truth(&self, test: Test) -> LaneMask {
+        self.predicate(test.predicate) ^ test.flip
     }
 
     /// Writes a predicate register in the lanes of `m`.

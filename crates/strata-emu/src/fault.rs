@@ -74,7 +74,7 @@ pub enum Cause {
     },
     /// A call or a parameter the emulator cannot serve.
     Unsupported {
-        /// What.
+        /// The call or parameter, and why not.
         what: String,
     },
     /// The call stack or local memory of a thread is used up.

@@ -234,7 +234,7 @@ impl Fragment {
         unsafe { if self.number == Number::F64 { from.cast::<u64>().read() } else { from.cast::<u32>().read().into() } }
     }
 
-    /// Sets them.
+    /// Sets the bits of a register in a lane.
     #[inline(always)]
     pub(crate) fn set(&self, x: &mut Exec<'_>, register: usize, lane: usize, bits: u64) {
         let to = self.register(x, register, lane);

@@ -1,7 +1,8 @@
 //! A decoded kernel: what execution reads, nothing of how it was made.
 
 use crate::check::Watched;
-use crate::exec::{Inst, Slot};
+use crate::exec::Slot;
+use crate::inst::Inst;
 use crate::ops::matrix::Product;
 use crate::ops::matrix_memory::{Rows, Transfer};
 use crate::ops::surface::SurfaceAccess;
@@ -29,7 +30,7 @@ pub(crate) struct Kernel {
     pub(crate) visits: Vec<VisitInfo>,
     /// Memory instructions of all functions.
     pub(crate) memory_instructions: u32,
-    /// Decoded for checked launches: the memory instructions that are looked at, by `Inst::aux`.
+    /// Decoded for checked launches: the memory instructions that are looked at, by [`Inst::touched`].
     pub(crate) watched: FxHashMap<u32, Watched>,
     /// Bytes of shared memory that the program declares with a size.
     pub(crate) static_shared: u64,
@@ -120,9 +121,9 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// What the scheduler does at an instruction that stopped its split; the upper half of `imm` is the instruction's own.
+    /// What the scheduler does at an instruction that stopped its split.
     pub(crate) fn control(&self, i: &Inst) -> Control {
-        self.controls[i.imm as u32 as usize]
+        self.controls[i.scheduled().control as usize]
     }
 }
 
@@ -147,10 +148,11 @@ pub(crate) struct Block {
     pub(crate) visit: u32,
 }
 
-/// A guard predicate.
+/// A predicate that is read, as a guard or as an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Test {
     pub(crate) predicate: u16,
+    /// All ones if it counts where it does not hold, else 0.
     pub(crate) flip: LaneMask,
 }
 
@@ -220,9 +222,9 @@ pub(crate) enum Control {
     /// A collective that found members missing: contribute, wait, finish.
     Collective {
         /// Puts the lanes' values into the exchange area.
-        gather: crate::exec::OpFn,
+        gather: crate::inst::OpFn,
         /// Computes the lanes' results from it.
-        finish: crate::exec::OpFn,
+        finish: crate::inst::OpFn,
     },
     /// An instruction that all lanes execute together: wait for them, then run it once for all.
     Together,
@@ -247,7 +249,7 @@ pub(crate) struct Barrier {
     pub(crate) waits: bool,
     /// True if a thread count is given.
     pub(crate) counted: bool,
-    /// What `bar.red` computes of predicate `r`.
+    /// What `bar.red` computes of the threads' votes.
     pub(crate) reduction: Option<Reduction>,
 }
 
@@ -256,9 +258,9 @@ pub(crate) struct Barrier {
 pub(crate) enum Reduction {
     /// Count of true predicates, to slot `d`.
     Popc,
-    /// All true, to predicate `p`.
+    /// All true, as a predicate.
     And,
-    /// Any true, to predicate `p`.
+    /// Any true, as a predicate.
     Or,
 }
 

@@ -8,7 +8,8 @@
 //! Each operation is compiled twice by [`lane_op!`](crate::lane_op), for plain x86-64 (or any other machine) and for
 //! x86-64-v3 (AVX2, FMA), and chosen when a module is decoded. Both give the same bytes.
 
-use crate::exec::{Exec, Flow, Inst, Slot};
+use crate::exec::{Exec, Flow, Slot};
+use crate::inst::Inst;
 use strata_core::{LANES, LaneMask};
 
 /// Lanes computed together.
@@ -257,7 +258,7 @@ macro_rules! lane_op {
         #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
         unsafe fn vector(
             $x: &mut $crate::exec::Exec<'_>,
-            $i: &$crate::exec::Inst,
+            $i: &$crate::inst::Inst,
             $m: strata_core::LaneMask,
         ) -> $crate::exec::Flow {
             #[allow(dead_code, reason = "for bodies that have code of their own for vectors")]
@@ -268,7 +269,7 @@ macro_rules! lane_op {
         #[allow(unused_variables, reason = "not every operation looks at its mask or instruction")]
         unsafe fn plain(
             $x: &mut $crate::exec::Exec<'_>,
-            $i: &$crate::exec::Inst,
+            $i: &$crate::inst::Inst,
             $m: strata_core::LaneMask,
         ) -> $crate::exec::Flow {
             #[allow(dead_code, reason = "for bodies that have code of their own for vectors")]
@@ -277,9 +278,9 @@ macro_rules! lane_op {
             unsafe { $body }
         }
         #[cfg(target_arch = "x86_64")]
-        let chosen: $crate::exec::OpFn = if $v3 { vector } else { plain };
+        let chosen: $crate::inst::OpFn = if $v3 { vector } else { plain };
         #[cfg(not(target_arch = "x86_64"))]
-        let chosen: $crate::exec::OpFn = plain;
+        let chosen: $crate::inst::OpFn = plain;
         chosen
     }};
 }

@@ -203,7 +203,7 @@ pub enum LaunchError {
     /// The launch itself is wrong.
     #[error("launch of `{kernel}`: {reason}")]
     Refused {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
         /// What is wrong and what to do.
         reason: String,
@@ -211,7 +211,7 @@ pub enum LaunchError {
     /// The kernel contains instructions that cannot be executed: rendered diagnostics, one each.
     #[error("kernel `{kernel}` contains instructions that StrataSim cannot execute:\n{}", list.join("\n"))]
     Unsupported {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
         /// The instructions.
         list: Vec<String>,

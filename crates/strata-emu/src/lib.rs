@@ -2,7 +2,7 @@
 //!
 //! A [`Memory`] holds the device's bytes, a [`Program`] a loaded module; [`Program::launch`] runs a kernel on it.
 //!
-//! The road of a launch: `decode` turns each instruction into a function pointer and packed operands, once per kernel;
+//! The road of a launch: `decode` turns each instruction into a function pointer and packed operands (`inst`), once per kernel;
 //! `launch` lays out constants and hands CTAs out in order; `cta` runs the warps of one CTA and opens its barriers;
 //! `warp` runs splits of a warp, block by block; `lanes`, `ops` and `semantics` are what instructions do; `check` looks for
 //! reads of memory that nothing has written, if asked; `source` lets somebody else decide what runs when.
@@ -67,6 +67,7 @@ mod decode;
 mod exec;
 mod fault;
 mod fragment;
+mod inst;
 mod kernel;
 mod lanes;
 mod launch;

@@ -16,7 +16,7 @@ mod waiting;
 use crate::cta::Barriers;
 use crate::exec::{Exec, Flow, UNIT_BYTES};
 use crate::fault::Cause;
-use crate::kernel::{Callee, Code, Exit, Kernel, NO_BLOCK, Test};
+use crate::kernel::{Callee, Code, Exit, Kernel, NO_BLOCK};
 use crate::lanes::read_lanes;
 use crate::program::FUNCTION_WINDOW;
 use strata_core::{LANES, LaneMask, WarpOp};
@@ -302,7 +302,7 @@ impl Warp {
             let next = match &b.exit {
                 Exit::Jump { to } => *to,
                 Exit::Branch { test, taken, other, meet: rejoin } => {
-                    let going = mask & truth(x, *test);
+                    let going = mask & x.truth(*test);
                     if going == mask {
                         *taken
                     } else if going == 0 {
@@ -502,7 +502,7 @@ impl Warp {
         match exit {
             Exit::Jump { .. } | Exit::Branch { .. } => unreachable!("handled by the run loop"),
             Exit::Return { test, other } | Exit::Exit { test, other } => {
-                let going = mask & truth(x, *test);
+                let going = mask & x.truth(*test);
                 let returns = matches!(exit, Exit::Return { .. }) && self.caller(current).is_some();
                 if going != 0 {
                     if returns {
@@ -523,7 +523,7 @@ impl Warp {
                 Ok(Some(*other))
             }
             Exit::Table { test, index, targets, other, meet } => {
-                let going = mask & truth(x, *test);
+                let going = mask & x.truth(*test);
                 // SAFETY: decoding gave a 32-bit slot.
                 let indices = unsafe { read_lanes::<u32>(x, *index) };
                 let mut ways: Vec<(u32, LaneMask)> = Vec::new();
@@ -552,7 +552,7 @@ impl Warp {
                 Ok(None)
             }
             Exit::Call(call) => {
-                let going = mask & truth(x, call.test);
+                let going = mask & x.truth(call.test);
                 if going == 0 {
                     return Ok(Some(call.next));
                 }
@@ -598,11 +598,6 @@ impl Warp {
         self.spins = 0;
         self.open_if_complete(x)
     }
-}
-
-#[inline(always)]
-fn truth(x: &Exec<'_>, test: Test) -> LaneMask {
-    x.predicate(test.predicate) ^ test.flip
 }
 
 fn function_at(kernel: &Kernel, address: u64) -> Option<u32> {

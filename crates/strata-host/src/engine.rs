@@ -12,7 +12,7 @@ pub enum HostError {
     /// A host call was wrong: its name and what is wrong with it.
     #[error("{call}: {reason}")]
     Call {
-        /// The call.
+        /// What was asked of the device: `launch`, `free`.
         call: &'static str,
         /// What is wrong and what to do.
         reason: String,
@@ -61,9 +61,9 @@ pub struct KernelResources {
 /// Where a module-scope variable lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SymbolAddress {
-    /// First byte.
+    /// Address of its first byte.
     pub start: Addr,
-    /// Size.
+    /// Bytes that the module declares.
     pub size: Bytes,
 }
 

@@ -1,6 +1,6 @@
 //! Adam (Kingma and Ba 2015).
 
-/// Its state.
+/// Running moments of every gradient, and how many steps they have seen.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Adam {
     pub(crate) first: Vec<f32>,

@@ -10,7 +10,7 @@ pub enum LearnError {
     Io {
         /// What was tried.
         what: &'static str,
-        /// The file.
+        /// The file that was to be read or written.
         path: PathBuf,
         /// Why not.
         source: std::io::Error,
@@ -21,7 +21,7 @@ pub enum LearnError {
     /// A trace that is none, or of another version.
     #[error("`{}` is no trace of GMMU requests of this version: {reason}; record it again with `strata prefetch trace`", path.display())]
     Trace {
-        /// The file.
+        /// The file that was to be read as a trace.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -29,7 +29,7 @@ pub enum LearnError {
     /// A checkpoint that is none, damaged, or of another version.
     #[error("`{}` is no usable checkpoint: {reason}", path.display())]
     Checkpoint {
-        /// The file.
+        /// The file that was to be read as a checkpoint.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,

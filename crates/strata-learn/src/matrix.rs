@@ -303,7 +303,7 @@ fn load(from: &[f32], sums: &mut [f32; WIDE]) {
     }
 }
 
-/// The other way round.
+/// Writes the sums of a row of a product back.
 #[inline(always)]
 fn store(sums: &[f32; WIDE], to: &mut [f32]) {
     match <&mut [f32; WIDE]>::try_from(&mut *to) {

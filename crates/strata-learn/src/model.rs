@@ -39,17 +39,17 @@ impl Model {
         Self { parameters: make.finish(), spec, embedding, chain }
     }
 
-    /// Its shape.
+    /// The features and layers it was built from.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
 
-    /// Its parameters.
+    /// All its tensors, by name.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// To change them.
+    /// All its tensors, to be changed by a step of training.
     pub fn parameters_mut(&mut self) -> &mut Parameters {
         &mut self.parameters
     }

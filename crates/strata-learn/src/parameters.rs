@@ -30,13 +30,13 @@ impl Slot {
 pub struct Tensor {
     /// Its name, as in a checkpoint.
     pub name: String,
-    /// Its dimensions.
+    /// Extents, the slowest first.
     pub shape: Vec<usize>,
     /// Its part of the vector.
     pub range: Range<usize>,
 }
 
-/// All of them.
+/// All tensors of a model, in one vector.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Parameters {
     tensors: Vec<Tensor>,

@@ -62,18 +62,18 @@ impl Default for Plan {
 pub struct Epoch {
     /// Mean loss of the training part while it was learned.
     pub loss: f64,
-    /// Mean loss of the validation part, and the share of it that is predicted right.
+    /// Mean loss of the validation part.
     pub validation_loss: f64,
-    /// See above.
+    /// Share of the validation part whose most likely prediction is right.
     pub validation_top1: f64,
 }
 
 /// How far a training is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Steps done, and all there may be.
+    /// Steps done.
     pub step: usize,
-    /// See above.
+    /// Steps that there may be in all.
     pub steps: usize,
     /// Mean loss of the last batch.
     pub loss: f64,

@@ -11,7 +11,7 @@ use std::fmt;
 /// A range of bytes in the source text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct Span {
-    /// First byte.
+    /// Byte of the text at which it begins.
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
@@ -399,7 +399,7 @@ pub enum Initial {
 /// A variable, parameter or return slot.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Variable {
-    /// Its name.
+    /// Name as the text spells it.
     pub name: String,
     /// Where it lives.
     pub space: StateSpace,
@@ -443,7 +443,7 @@ pub enum Linkage {
 /// A position that branches can name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
-    /// Its name.
+    /// Name as the text spells it; unique in its scope.
     pub name: String,
     /// Index of the instruction that follows it; may equal the number of instructions.
     pub at: u32,
@@ -483,7 +483,7 @@ pub struct Tuning {
 /// A kernel (`.entry`) or device function (`.func`).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Function {
-    /// Its name.
+    /// Name as the text spells it, mangled if a compiler wrote it.
     pub name: String,
     /// True for `.entry`.
     pub is_entry: bool,

@@ -16,7 +16,7 @@ impl SectorMask {
     /// All four.
     pub const ALL: Self = Self(0b1111);
 
-    /// How many.
+    /// Sectors in the mask.
     pub const fn count(self) -> u32 {
         self.0.count_ones()
     }
@@ -61,7 +61,7 @@ pub struct Line {
 /// What had to leave to make room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Victim {
-    /// The line.
+    /// The line that was evicted.
     pub line: LineAddr,
     /// Its dirty sectors.
     pub dirty: SectorMask,

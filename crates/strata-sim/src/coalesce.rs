@@ -6,7 +6,7 @@ use strata_core::{Addr, AddressSet, LANES, LINE_BYTES, LaneMask, LineAddr, OpBat
 /// What a warp instruction wants of one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineRequest {
-    /// The line.
+    /// The 128 B line that lanes touch.
     pub line: LineAddr,
     /// Sectors touched.
     pub sectors: SectorMask,

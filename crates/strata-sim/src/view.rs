@@ -60,7 +60,7 @@ pub struct MicroOp {
     pub index: u16,
     /// What memory does.
     pub action: Action,
-    /// Its unit.
+    /// The execution unit that it occupies for `interval` cycles.
     pub unit: Unit,
     /// Issue slots it takes; 0 if it is folded.
     pub issues: u16,
@@ -328,4 +328,57 @@ fn depends(earlier: &Draft<'_>, later: &Draft<'_>) -> bool {
         || same_memory(earlier, later)
             && (is_store(earlier) && (is_load(later) || is_store(later)) || is_load(earlier) && is_store(later))
         || later.op.unit == Unit::Control
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load;
+
+    /// An operation of a kind that writes register `dst` and reads `src`.
+    fn info(kind: OpKind, dst: u32, src: &[u32]) -> OpInfo {
+        OpInfo {
+            class: OpClass::Int64,
+            kind,
+            space: Space::None,
+            access: Access::None,
+            width: 0,
+            bypass_l1: false,
+            read_only: false,
+            dst: std::iter::once(dst).collect(),
+            src: src.iter().copied().collect(),
+            line: 1,
+            name: "anything".into(),
+        }
+    }
+
+    fn view(infos: &[OpInfo]) -> View {
+        let isa = load("titan-v", &[""; 0]).expect("a preset").config.isa;
+        View::new(&isa, &mut Registers::new(infos), 0, infos)
+    }
+
+    fn issues_of(view: &View, index: u16) -> u16 {
+        view.ops.iter().find(|op| op.index == index).expect("an operation").issues
+    }
+
+    #[test]
+    fn a_sum_is_folded_into_the_wide_product_that_nobody_else_reads() {
+        let (product, sum) = (info(OpKind::WideProduct, 1, &[0]), info(OpKind::Sum64, 2, &[1, 3]));
+        assert_eq!(issues_of(&view(&[product.clone(), sum.clone()]), 1), 0);
+        let read_again = [product.clone(), sum.clone(), info(OpKind::Plain, 4, &[1])];
+        assert!(issues_of(&view(&read_again), 1) > 0);
+        assert!(issues_of(&view(&[info(OpKind::Plain, 1, &[0]), sum]), 1) > 0);
+        assert!(issues_of(&view(&[product, info(OpKind::Plain, 2, &[1, 3])]), 1) > 0);
+    }
+
+    #[test]
+    fn waiting_and_arriving_at_a_barrier_of_the_cta_are_fences() {
+        for (kind, action) in [
+            (OpKind::CtaBarrier, Action::Barrier),
+            (OpKind::CtaArrival, Action::Barrier),
+            (OpKind::Plain, Action::None),
+        ] {
+            assert_eq!(view(&[info(kind, 1, &[])]).ops[0].action, action, "{kind:?}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ pub struct Survey {
     allocations: Allocations,
     /// Where ranges began that candidates accessed before the program gave them back.
     given_back: Vec<LineAddr>,
-    /// Its instances.
+    /// What instances of candidates accessed, of those that have ended.
     pub seen: Seen,
     /// The offsets of each candidate: kernel, number of the candidate.
     pub offsets: Vec<(String, usize, Offsets)>,

@@ -10,9 +10,9 @@ use strata_sim::seam;
 pub struct Row {
     /// What the machine has to know.
     pub block: seam::Candidate,
-    /// The 2-bit tag: it saves traffic to the stack, and from it.
+    /// First bit of the tag: it saves traffic to the stack.
     pub saves_tx: bool,
-    /// See `saves_tx`.
+    /// Second bit of the tag: it saves traffic from the stack.
     pub saves_rx: bool,
     /// Machine-independent share of its instructions that are no memory accesses; known once the kernel is.
     pub alu_share: f64,

@@ -28,7 +28,7 @@ pub enum TraceError {
     Damaged {
         /// Where in the file the faulty block begins.
         offset: u64,
-        /// What is wrong there.
+        /// What no recorder writes there.
         cause: String,
     },
     /// The source did what a trace cannot hold, or not what its trait promises.

@@ -5,9 +5,9 @@ use strata_core::{Addr, Bytes, Counts, Dim3};
 
 /// Extents that CUDA allows (CUDA C++ Programming Guide, technical specifications per compute capability).
 pub(crate) const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
-/// See [`MAX_GRID`].
+/// Threads of a block along x, y and z that CUDA allows.
 pub(crate) const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
-/// See [`MAX_GRID`].
+/// Threads of a block that CUDA allows in all.
 pub(crate) const MAX_THREADS: u64 = 1024;
 /// Addresses have fewer bits than this: the widest virtual addresses of any GPU have 57.
 pub(crate) const ADDRESS_BITS: u32 = 57;
@@ -69,7 +69,7 @@ impl LaunchInfo {
 /// What a launch was, beside its operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchSummary {
-    /// Its shape.
+    /// Kernel, grid, block, and what it needs of an SM.
     pub info: LaunchInfo,
     /// What the recorded run counted: guard predicates make lanes that were active but took no part, which the
     /// operations no longer show.

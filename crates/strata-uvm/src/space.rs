@@ -85,7 +85,7 @@ pub(crate) struct TreeState {
     pub(crate) accesses: u64,
     /// Written since it came.
     pub(crate) written: bool,
-    /// The allocation.
+    /// Number of the allocation that has the tree.
     pub(crate) owner: u32,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct TreeState {
 pub struct Allocation {
     /// What the program calls it.
     pub name: String,
-    /// Its first byte.
+    /// Address of its first byte.
     pub start: Addr,
     /// Its size as asked for.
     pub size: Bytes,

@@ -83,7 +83,7 @@ impl Info {
 
 /// A program with everything it needs to run and to be judged.
 pub trait Workload: Sync {
-    /// What it is.
+    /// Name, suite, papers, sizes and a line for people.
     fn info(&self) -> &Info;
 
     /// The modules it loads.

@@ -12,7 +12,7 @@ pub fn all() -> &'static [&'static dyn Workload] {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("there is no workload `{name}`{}; `strata workloads` lists them all", .nearest.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
 pub struct UnknownWorkload {
-    /// The name asked for.
+    /// The name that was given.
     pub name: String,
     /// The program with the most similar name, if one is similar at all.
     pub nearest: Option<&'static str>,

@@ -68,7 +68,7 @@ impl fmt::Display for Size {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{0}` is not a size; {hint}", hint = suggestion(.0, Size::ALL.map(Size::name)))]
 pub struct UnknownSize(
-    /// The text.
+    /// The text that was given.
     pub String,
 );
 

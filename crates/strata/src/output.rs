@@ -6,7 +6,7 @@ use strata_lab::LabError;
 
 /// Why a command did not come to its end.
 pub(crate) enum Failure {
-    /// What was asked for is wrong.
+    /// The laboratory refused the request, or a run of it failed.
     Lab(LabError),
     /// Standard output cannot be written.
     Output(io::Error),

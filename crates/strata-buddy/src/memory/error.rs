@@ -10,7 +10,7 @@ pub enum ConfigError {
     /// The page is no power of two, or too small.
     #[error("a page of {} bytes: write a power of two, at least {} (GPUs have 64 KiB and 2 MiB)", .page.0, .least.0)]
     Page {
-        /// What was asked for.
+        /// The size of pages that the configuration gives.
         page: Bytes,
         /// The smallest whose sixteenth is a sector.
         least: Bytes,
@@ -18,27 +18,27 @@ pub enum ConfigError {
     /// A memory that is larger than any.
     #[error("{what} of {} bytes; the most is {}", .size.0, .most.0)]
     TooLarge {
-        /// Which memory.
+        /// Device memory or the carve-out, as text.
         what: &'static str,
-        /// What was asked for.
+        /// The size that the configuration gives.
         size: Bytes,
-        /// The most.
+        /// The largest size that the tables can address.
         most: Bytes,
     },
     /// Metadata would leave no page of device memory.
     #[error("device memory of {} bytes has no page left beside {} bytes of metadata; make it larger or the carve-out smaller", .device.0, .metadata.0)]
     NoRoom {
-        /// Device memory.
+        /// Capacity of device memory.
         device: Bytes,
-        /// What metadata takes.
+        /// What the metadata of all entries takes of it.
         metadata: Bytes,
     },
     /// The base register does not name a page.
     #[error("the base of buddy memory, {base}, is no multiple of the page of {} bytes", .page.0)]
     Base {
-        /// What was asked for.
+        /// The base address that the configuration gives.
         base: Addr,
-        /// The page.
+        /// The size of pages, of which it must be a multiple.
         page: Bytes,
     },
 }
@@ -57,7 +57,7 @@ pub struct Shortage {
 /// An allocation that is refused; the memory is as if it had not been asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AllocError {
-    /// No bytes.
+    /// It asks for no bytes.
     #[error("an allocation of 0 bytes has no address")]
     Empty,
     /// Device memory has no room.
@@ -77,53 +77,53 @@ pub enum AccessError {
     /// No allocation holds the address.
     #[error("{address} is in no allocation")]
     Unmapped {
-        /// Where.
+        /// The address that was accessed.
         address: Addr,
     },
     /// Its allocation has been freed.
     #[error("{address} is in {freed}, which has been freed")]
     Freed {
-        /// Where.
+        /// The address that was accessed.
         address: Addr,
-        /// What was there.
+        /// The allocation that had it last.
         freed: Allocation,
     },
     /// The access goes on after the allocation.
     #[error("{length} bytes at {address} go past the end of {allocation}")]
     PastTheEnd {
-        /// Where.
+        /// First byte of the access.
         address: Addr,
-        /// How many bytes.
+        /// Bytes of the access.
         length: u64,
-        /// Of which.
+        /// The allocation in which the access begins.
         allocation: Allocation,
     },
     /// What is freed is not where an allocation begins.
     #[error("{address} is inside {allocation}; free it where it begins")]
     NotTheStart {
-        /// Where.
+        /// The address that was to be freed.
         address: Addr,
-        /// Of which.
+        /// The allocation that holds it.
         allocation: Allocation,
     },
     /// The metadata of an entry has a code that no state has.
     #[error("the metadata of the entry at {address} in {allocation} is {code}, which is no state: it has been damaged")]
     Metadata {
-        /// The entry.
+        /// First byte of the entry.
         address: Addr,
-        /// Of which.
+        /// The allocation that holds the entry.
         allocation: Allocation,
-        /// Its four bits.
+        /// The four bits of metadata.
         code: u8,
     },
     /// What is stored of an entry is no code.
     #[error("the entry at {address} in {allocation} has been damaged: {source}")]
     Damaged {
-        /// The entry.
+        /// First byte of the entry.
         address: Addr,
-        /// Of which.
+        /// The allocation that holds the entry.
         allocation: Allocation,
-        /// What the codec says.
+        /// Where the codec gave up, and why.
         source: DecodeError,
     },
 }

@@ -46,11 +46,11 @@ const FIRST_PAGE: u64 = PARTS;
 pub struct Allocation {
     /// How many were made before it.
     pub id: u64,
-    /// Its first byte.
+    /// Address of its first byte, where a page begins.
     pub start: Addr,
     /// Bytes that were asked for.
     pub size: Bytes,
-    /// Its annotation.
+    /// Target ratio that its annotation gives.
     pub target: Target,
 }
 

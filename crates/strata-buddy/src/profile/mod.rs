@@ -26,7 +26,7 @@ use strata_core::Bytes;
 pub struct Allocation {
     /// What annotations call it.
     pub name: String,
-    /// Its size.
+    /// Bytes that the program asked for.
     pub bytes: Bytes,
     /// Its entries, snapshot by snapshot of the program; empty in those in which it does not live.
     pub snapshots: Vec<Histogram>,

@@ -51,7 +51,7 @@ pub struct Rules {
 pub struct At {
     /// The place, a line of the partition.
     pub place: u64,
-    /// Its sectors.
+    /// The sectors of that line.
     pub sectors: SectorMask,
 }
 
@@ -69,9 +69,9 @@ pub enum Outcome {
 /// Everything that a write does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Written {
-    /// The block before and after.
+    /// Metadata of the block before the write.
     pub before: Block,
-    /// The same.
+    /// Metadata of the block after it.
     pub after: Block,
     /// A fingerprint was made.
     pub hashed: bool,
@@ -79,14 +79,14 @@ pub struct Written {
     pub compared: Option<At>,
     /// The fingerprint was found and the bytes were others.
     pub collided: bool,
-    /// What became of it.
+    /// Where the data went.
     pub outcome: Outcome,
 }
 
 /// Where the sectors that a read wants are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// The block.
+    /// Metadata of the block that is read.
     pub block: Block,
     /// Wanted sectors that kernels have written.
     pub masked: SectorMask,

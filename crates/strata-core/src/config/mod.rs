@@ -21,8 +21,8 @@ pub const MOST_ERRORS: usize = 1000;
 pub struct Diagnostic {
     /// Bytes of the text it is about.
     pub span: Range<usize>,
-    /// What is wrong.
+    /// What is wrong with them, as a sentence without a full stop.
     pub message: String,
-    /// What to do.
+    /// How to write it right, if that is known.
     pub help: Option<String>,
 }

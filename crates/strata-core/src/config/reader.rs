@@ -112,7 +112,7 @@ impl Reader {
         value
     }
 
-    /// A table.
+    /// The value as a table; anything else is an error.
     pub fn table<'a>(&mut self, value: &'a Spanned<DeValue<'a>>) -> Option<&'a DeTable<'a>> {
         if let DeValue::Table(table) = value.get_ref() {
             return Some(table);
@@ -130,7 +130,7 @@ impl Reader {
         None
     }
 
-    /// Text.
+    /// The value as text; anything else is an error.
     pub fn string<'a>(&mut self, value: &'a Spanned<DeValue<'_>>) -> Option<&'a str> {
         let text = value.get_ref().as_str();
         if text.is_none() {
@@ -139,7 +139,7 @@ impl Reader {
         text
     }
 
-    /// True or false.
+    /// The value as a truth value; anything else is an error.
     pub fn boolean(&mut self, value: &Spanned<DeValue<'_>>) -> Option<bool> {
         let flag = value.get_ref().as_bool();
         if flag.is_none() {

@@ -155,7 +155,7 @@ pub(crate) struct HostFunction(extern "C" fn(*mut c_void));
 pub(crate) struct StreamCallback(extern "C" fn(u64, Code, *mut c_void));
 
 impl StreamCallback {
-    /// Calls it.
+    /// Runs the program's function, telling it that the stream is well.
     pub(super) fn call(self, stream: u64, data: u64) {
         (self.0)(stream, Code::SUCCESS, data as *mut c_void);
     }

@@ -186,7 +186,7 @@ fn symbol(host: u64, size: usize, offset: usize) -> Outcome<Region> {
 }
 
 cuda! {
-    /// Copies.
+    /// Copies between host and device; returns when the copy is done.
     fn cudaMemcpy(to: u64, from: u64, size: usize, kind: u32) { copy(line(to, size), line(from, size), kind) }
     /// Copies in the order of a stream.
     fn cudaMemcpyAsync(to: u64, from: u64, size: usize, kind: u32, stream: u64) {

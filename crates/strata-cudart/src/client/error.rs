@@ -126,7 +126,7 @@ pub(super) fn say(message: &str) {
 cuda! {
     /// The profiler is not ours to start; a program that does is not wrong.
     fn cudaProfilerStart() { Ok(()) }
-    /// See [`cudaProfilerStart`].
+    /// Nor is it ours to stop.
     fn cudaProfilerStop() { Ok(()) }
 }
 

@@ -277,7 +277,7 @@ cuda! {
         Ok(())
     }
 
-    /// See [`cudaHostRegister`].
+    /// Host memory that the program pinned is pinned no more.
     fn cudaHostUnregister(start: u64) {
         let found = host().get(&start).copied().filter(|found| found.registered).ok_or(Code::NOT_REGISTERED)?;
         host().remove(&start);

@@ -127,21 +127,21 @@ fn memset(to: &MemsetNode) -> Outcome {
 const HOST_TO_DEVICE: u32 = 1;
 
 cuda! {
-    /// A launch.
+    /// Adds a launch to a graph.
     fn cudaGraphAddKernelNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, params: In<KernelNode>) {
         add(node, graph, kernel(params)?)
     }
-    /// A copy.
+    /// Adds a copy of slices of rows to a graph.
     fn cudaGraphAddMemcpyNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, params: In<Copy3D>) {
         add(node, graph, block_copy(params)?)
     }
-    /// A copy.
+    /// Adds a copy of consecutive bytes to a graph.
     fn cudaGraphAddMemcpyNode1D(
         node: Out<u64>, graph: u64, _after: u64, _count: usize, to: u64, from: u64, size: usize, kind: u32
     ) {
         add(node, graph, line_copy(to, from, size, kind))
     }
-    /// A memset.
+    /// Adds a memset to a graph.
     fn cudaGraphAddMemsetNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, params: In<MemsetNode>) {
         add(node, graph, set(params)?)
     }

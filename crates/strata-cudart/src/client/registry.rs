@@ -267,13 +267,13 @@ cuda! {
         kernel.set(function)
     }
 
-    /// See [`__cudaGetKernel`].
+    /// The same for programs: the handle is the function itself.
     fn cudaGetKernel(kernel: Out<u64>, function: u64) {
         self::kernel(function)?;
         kernel.set(function)
     }
 
-    /// See [`__cudaGetKernel`].
+    /// A function of the driver is the runtime's kernel here.
     fn cudaGetFuncBySymbol(found: Out<u64>, function: u64) {
         self::kernel(function)?;
         found.set(function)

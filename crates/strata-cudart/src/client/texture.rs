@@ -77,14 +77,14 @@ fn create(handle: Out<u64>, resource: In<Resource>, how: In<Description>, view: 
 }
 
 cuda! {
-    /// A texture.
+    /// Makes a texture that reads an array or linear memory.
     fn cudaCreateTextureObject(texture: Out<u64>, resource: In<Resource>, how: In<Description>, view: u64) {
         create(texture, resource, how, view)
     }
     /// Forgets a texture.
     fn cudaDestroyTextureObject(texture: u64) { server::demand(&Request::DestroyObject { handle: texture }) }
 
-    /// A surface.
+    /// Makes a surface that reads and writes an array.
     fn cudaCreateSurfaceObject(surface: Out<u64>, resource: In<Resource>) {
         let resource = resource.get()?;
         if resource.kind != ARRAY {

@@ -1,7 +1,8 @@
 //! Integer arithmetic, logic, shifts and bit fields.
 
-use super::{Decoded, Decoder, inst};
-use crate::exec::{CARRY_PREDICATE, Exec, Flow, Inst, OpFn};
+use super::{ALWAYS, Decoded, Decoder};
+use crate::exec::{CARRY_PREDICATE, Exec, Flow, TRUE_PREDICATE};
+use crate::inst::{Carrying, DotProduct, Inst, Lop3, OpFn, PredicateLogic};
 use crate::lane_op;
 use crate::lanes::{Lane, map1, map2, map3, map4, read_lanes, write_lanes};
 use crate::semantics::bits::{self, Amount, ClampedShift};
@@ -56,7 +57,7 @@ macro_rules! by_word {
 impl Decoder<'_> {
     /// `d, a, b, c` of one type, as many as there are.
     pub(super) fn uniform(&mut self, i: &Instruction, ty: Type, run: OpFn) -> Decoded<Inst> {
-        let mut decoded = inst(run);
+        let mut decoded = Inst::new(run);
         decoded.d = self.destination(i.operands.first().ok_or("operands are missing")?, ty)?;
         for (k, operand) in i.operands[1..].iter().enumerate() {
             let slot = self.source(operand, ty)?;
@@ -156,7 +157,7 @@ impl Decoder<'_> {
                 _ => return Err("no wide product of this type".into()),
             };
             let wide = if ty.bits() == 16 { Type::U32 } else { Type::U64 };
-            let mut decoded = inst(run);
+            let mut decoded = Inst::new(run);
             decoded.d = self.destination(&i.operands[0], wide)?;
             decoded.a = self.source(&i.operands[1], ty)?;
             decoded.b = self.source(&i.operands[2], ty)?;
@@ -209,7 +210,7 @@ impl Decoder<'_> {
         } else {
             by_integer!(ty, T => lane_op!(v, |x, i, m| map2(x, i, m, |a: T, b: u32| ClampedShift::shr(a, b))))
         };
-        let mut decoded = inst(run);
+        let mut decoded = Inst::new(run);
         decoded.d = self.destination(&i.operands[0], ty)?;
         decoded.a = self.source(&i.operands[1], ty)?;
         decoded.b = self.source32(&i.operands[2])?;
@@ -259,7 +260,7 @@ impl Decoder<'_> {
             _ => return Err("not an instruction of this type".into()),
         };
         let result = if matches!(i.op, O::Bfind | O::Clz | O::Popc) { Type::U32 } else { ty };
-        let mut decoded = inst(run);
+        let mut decoded = Inst::new(run);
         decoded.d = self.destination(&i.operands[0], result)?;
         decoded.a = self.source(&i.operands[1], ty)?;
         match (i.op, &i.operands[2..]) {
@@ -284,41 +285,42 @@ impl Decoder<'_> {
         let Some(Operand::Immediate(strata_ptx::ast::Immediate::Int(table))) = i.operands.get(4) else {
             return Err("the truth table is no constant".into());
         };
-        let mut decoded = inst(lane_op!(self.vector, |x, i, m| {
-            let table = i.imm as u8;
+        let mut decoded = Inst::new(lane_op!(self.vector, |x, i, m| {
+            let Lop3 { table, .. } = i.fields();
             map3(x, i, m, |a, b, c| bits::lop3(a, b, c, table))
         }));
+        let (mut result, mut with) = (TRUE_PREDICATE, ALWAYS);
         if let Operand::Pair(d, p) = &i.operands[0] {
             decoded.run = plain(if i.has(Word::And) { lop3_and } else { lop3_or });
             decoded.d = self.destination(d, Type::B32)?;
-            decoded.p = self.predicate_destination(p)?.ok_or("the predicate is dropped")?;
-            (decoded.r, decoded.aux) = self.predicate_source(i.operands.get(5).ok_or("the predicate is missing")?)?;
+            result = self.predicate_destination(p)?.ok_or("the predicate is dropped")?;
+            with = self.predicate_source(i.operands.get(5).ok_or("the predicate is missing")?)?;
         } else {
             decoded.d = self.destination(&i.operands[0], Type::B32)?;
         }
         decoded.a = self.source32(&i.operands[1])?;
         decoded.b = self.source32(&i.operands[2])?;
         decoded.c = self.source32(&i.operands[3])?;
-        decoded.imm = *table;
+        decoded.set(Lop3 { table: *table as u8, result, with });
         Ok(decoded)
     }
 
     fn dot_product(&mut self, i: &Instruction) -> Decoded<Inst> {
         let types: Vec<Type> = i.types().collect();
-        let signed = |k: usize| i64::from(types.get(k).copied().is_some_and(Type::is_signed));
+        let signed = |k: usize| types.get(k).copied().is_some_and(Type::is_signed);
         let run: OpFn = if i.op == O::Dp4a {
             lane_op!(self.vector, |x, i, m| {
-                let (sa, sb) = (i.imm & 1 != 0, i.imm & 2 != 0);
-                map3(x, i, m, |a, b, c| int::dp4a(a, sa, b, sb, c))
+                let DotProduct { signed_a, signed_b, .. } = i.fields();
+                map3(x, i, m, |a, b, c| int::dp4a(a, signed_a, b, signed_b, c))
             })
         } else {
             lane_op!(self.vector, |x, i, m| {
-                let (sa, sb, high) = (i.imm & 1 != 0, i.imm & 2 != 0, i.imm & 4 != 0);
-                map3(x, i, m, |a, b, c| int::dp2a(a, sa, b, sb, high, c))
+                let DotProduct { signed_a, signed_b, upper } = i.fields();
+                map3(x, i, m, |a, b, c| int::dp2a(a, signed_a, b, signed_b, upper, c))
             })
         };
         let mut decoded = self.uniform(i, Type::U32, run)?;
-        decoded.imm = signed(0) | signed(1) << 1 | i64::from(i.has(Word::Hi)) << 2;
+        decoded.set(DotProduct { signed_a: signed(0), signed_b: signed(1), upper: i.has(Word::Hi) });
         Ok(decoded)
     }
 
@@ -363,7 +365,7 @@ impl Decoder<'_> {
         if !matches!(i.op, O::Mad | O::Madc) {
             decoded.c = decoded.a;
         }
-        decoded.imm = i64::from(i.has(Word::Cc));
+        decoded.set(Carrying { writes_flag: i.has(Word::Cc) });
         Ok(decoded)
     }
 
@@ -376,16 +378,14 @@ impl Decoder<'_> {
             O::Not => plain(|x, i, m| combine(x, i, m, |a, _| !a)),
             _ => return Err("not an instruction of predicates".into()),
         };
-        let mut decoded = inst(run);
-        decoded.p = self.predicate_destination(&i.operands[0])?.ok_or("the result is dropped")?;
-        let (a, a_flip) = self.predicate_source(&i.operands[1])?;
-        let (b, b_flip) = match i.operands.get(2) {
+        let mut decoded = Inst::new(run);
+        let result = self.predicate_result(&i.operands[0])?;
+        let a = self.predicate_source(&i.operands[1])?;
+        let b = match i.operands.get(2) {
             Some(b) => self.predicate_source(b)?,
-            None => (a, a_flip),
+            None => a,
         };
-        (decoded.q, decoded.r) = (a, b);
-        decoded.imm = i64::from(a_flip);
-        decoded.aux = b_flip;
+        decoded.set(PredicateLogic { result, a, b });
         Ok(decoded)
     }
 }
@@ -408,7 +408,7 @@ where
     x.divisions_by_zero += u64::from((zeros & m).count_ones());
 }
 
-/// Lane by lane with the carry flag: `f(a, b, c, carry in) -> (result, carry out)`; `imm` says whether to keep it.
+/// Lane by lane with the carry flag: `f(a, b, c, carry in) -> (result, carry out)`.
 #[inline(always)]
 unsafe fn with_carry<T: Lane>(x: &mut Exec<'_>, i: &Inst, m: LaneMask, f: impl Fn(T, T, T, bool) -> (T, bool)) -> Flow {
     let flags = x.predicate(CARRY_PREDICATE);
@@ -417,7 +417,7 @@ unsafe fn with_carry<T: Lane>(x: &mut Exec<'_>, i: &Inst, m: LaneMask, f: impl F
         let (a, b, c) = (read_lanes::<T>(x, i.a), read_lanes::<T>(x, i.b), read_lanes::<T>(x, i.c));
         let results: [(T, bool); 32] = std::array::from_fn(|l| f(a[l], b[l], c[l], flags >> l & 1 != 0));
         write_lanes::<T>(x, i.d, m, |l| results[l].0);
-        if i.imm != 0 {
+        if i.fields::<Carrying>().writes_flag {
             let out = (0..32).fold(0, |bits, l| bits | u32::from(results[l].1) << l);
             x.set_predicate(CARRY_PREDICATE, m, out);
         }
@@ -439,24 +439,24 @@ unsafe fn lop3_and(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
 
 #[inline(always)]
 unsafe fn lop3_combined(x: &mut Exec<'_>, i: &Inst, m: LaneMask, f: impl Fn(LaneMask, LaneMask) -> LaneMask) -> Flow {
-    let table = i.imm as u8;
+    let Lop3 { table, result, with } = i.fields();
     // SAFETY: decoding gave 32-bit slots.
     let results: [u32; 32] = unsafe {
         let (a, b, c) = (read_lanes(x, i.a), read_lanes(x, i.b), read_lanes(x, i.c));
         std::array::from_fn(|l| bits::lop3(a[l], b[l], c[l], table))
     };
     let nonzero = results.iter().enumerate().fold(0, |bits, (l, &r)| bits | u32::from(r != 0) << l);
-    let q = x.predicate(i.r) ^ i.aux;
+    let q = x.truth(with);
     // SAFETY: as above.
     unsafe { write_lanes::<u32>(x, i.d, m, |l| results[l]) };
-    x.set_predicate(i.p, m, f(nonzero, q));
+    x.set_predicate(result, m, f(nonzero, q));
     Flow::Next
 }
 
 #[inline(always)]
 fn combine(x: &mut Exec<'_>, i: &Inst, m: LaneMask, f: impl Fn(LaneMask, LaneMask) -> LaneMask) -> Flow {
-    let a = x.predicate(i.q) ^ i.imm as u32;
-    let b = x.predicate(i.r) ^ i.aux;
-    x.set_predicate(i.p, m, f(a, b));
+    let PredicateLogic { result, a, b } = i.fields();
+    let (a, b) = (x.truth(a), x.truth(b));
+    x.set_predicate(result, m, f(a, b));
     Flow::Next
 }

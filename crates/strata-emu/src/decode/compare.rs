@@ -1,8 +1,9 @@
 //! `set` and `setp`: comparisons of integers, floats and halves.
 
 use super::arithmetic::{by_integer, plain};
-use super::{Decoded, Decoder, inst};
-use crate::exec::{Exec, Flow, Inst, OpFn};
+use super::{ALWAYS, Decoded, Decoder};
+use crate::exec::{Exec, Flow};
+use crate::inst::{Comparison, Inst, OpFn};
 use crate::lane_op;
 use crate::lanes::{read_lanes, test2, write_lanes};
 use crate::semantics::float::{Float, FloatCompare};
@@ -33,7 +34,7 @@ impl Decoder<'_> {
             ($op:expr) => {
                 match ty {
                     Type::F32 => lane_op!(v, |x, i, m| {
-                        let bits = if i.imm & FTZ == 0 {
+                        let bits = if i.fields::<Comparison>().how & FTZ == 0 {
                             test2(x, i, |a: f32, b: f32| a.compare(b, $op, false))
                         } else {
                             test2(x, i, |a: f32, b: f32| a.compare(b, $op, true))
@@ -75,13 +76,14 @@ impl Decoder<'_> {
                 _ => return Err("not a comparison of integers".into()),
             },
         };
-        self.compare_operands(i, ty, run)
+        self.compare_operands(i, ty, 0, run)
     }
 
-    /// The operands that all comparisons share.
-    fn compare_operands(&mut self, i: &Instruction, ty: Type, run: OpFn) -> Decoded<Inst> {
-        let mut decoded = inst(run);
-        decoded.imm = if i.has(Word::Ftz) { FTZ } else { 0 };
+    /// The operands that all comparisons share; `how` is what a form keeps beside them.
+    fn compare_operands(&mut self, i: &Instruction, ty: Type, how: i64, run: OpFn) -> Decoded<Inst> {
+        let mut decoded = Inst::new(run);
+        let how = how | if i.has(Word::Ftz) { FTZ } else { 0 };
+        let mut fields = Comparison { holds: None, fails: None, with: ALWAYS, how };
         if i.op == O::Set {
             let result = i.ty().ok_or("the type of the result is missing")?;
             decoded.d = self.destination(&i.operands[0], result)?;
@@ -94,21 +96,18 @@ impl Decoder<'_> {
                 _ if pairs || result.bits() == 16 => 0xffff,
                 _ => u32::MAX,
             };
-            decoded.imm |= VALUE | i64::from(truth) << TRUTH_SHIFT | if pairs { VALUE_PAIR } else { 0 };
+            fields.how |= VALUE | i64::from(truth) << TRUTH_SHIFT | if pairs { VALUE_PAIR } else { 0 };
         } else {
-            let (p, q) = match &i.operands[0] {
+            (fields.holds, fields.fails) = match &i.operands[0] {
                 Operand::Pair(p, q) => (self.predicate_destination(p)?, self.predicate_destination(q)?),
                 p => (self.predicate_destination(p)?, None),
             };
-            // Results nobody wants go to the hidden carry predicate's neighbour: encoded as "no write".
-            decoded.p = p.unwrap_or(NO_PREDICATE);
-            decoded.q = q.unwrap_or(NO_PREDICATE);
         }
         decoded.a = self.source(&i.operands[1], ty)?;
         decoded.b = self.source(&i.operands[2], ty)?;
         if let Some(c) = i.operands.get(3) {
-            (decoded.r, decoded.aux) = self.predicate_source(c)?;
-            decoded.imm |= i
+            fields.with = self.predicate_source(c)?;
+            fields.how |= i
                 .words
                 .iter()
                 .find_map(|w| match w {
@@ -119,6 +118,7 @@ impl Decoder<'_> {
                 })
                 .ok_or("the combination is missing")?;
         }
+        decoded.set(fields);
         Ok(decoded)
     }
 
@@ -130,13 +130,11 @@ impl Decoder<'_> {
             Type::Bf16 => plain(compare_halves::<Bf16, false>),
             _ => plain(compare_halves::<Bf16, true>),
         };
-        let mut decoded = self.compare_operands(i, ty, run)?;
-        decoded.imm |= (op as i64) << COMPARE_SHIFT;
-        Ok(decoded)
+        self.compare_operands(i, ty, (op as i64) << COMPARE_SHIFT, run)
     }
 }
 
-/// Bits of `imm` of a comparison.
+/// Bits of [`Comparison::how`], with [`FTZ`].
 const COMBINE_AND: i64 = 1 << 1;
 const COMBINE_OR: i64 = 1 << 2;
 const COMBINE_XOR: i64 = 1 << 3;
@@ -145,10 +143,8 @@ const VALUE: i64 = 1 << 4;
 const VALUE_PAIR: i64 = 1 << 5;
 const COMPARE_SHIFT: u32 = 8;
 const COMPARE_BITS: i64 = 0xff;
-/// The upper half of `imm` is the value of true.
+/// The upper half is the value of true.
 const TRUTH_SHIFT: u32 = 32;
-/// A predicate result that is dropped.
-const NO_PREDICATE: u16 = u16::MAX;
 
 fn is_comparison(word: Word) -> bool {
     float_compare(word).is_some() || matches!(word, Word::Lo | Word::Ls | Word::Hi | Word::Hs)
@@ -201,9 +197,10 @@ fn deliver(x: &mut Exec<'_>, i: &Inst, m: LaneMask, bits: LaneMask) -> Flow {
 /// The same when the second result is not the complement of the first.
 #[inline(always)]
 fn deliver_both(x: &mut Exec<'_>, i: &Inst, m: LaneMask, bits: LaneMask, other: LaneMask) -> Flow {
+    let Comparison { holds, fails, with, how } = i.fields();
     let combine = |bits: LaneMask| {
-        let c = x.predicate(i.r) ^ i.aux;
-        match i.imm & (COMBINE_AND | COMBINE_OR | COMBINE_XOR) {
+        let c = x.truth(with);
+        match how & (COMBINE_AND | COMBINE_OR | COMBINE_XOR) {
             COMBINE_AND => bits & c,
             COMBINE_OR => bits | c,
             COMBINE_XOR => bits ^ c,
@@ -211,12 +208,12 @@ fn deliver_both(x: &mut Exec<'_>, i: &Inst, m: LaneMask, bits: LaneMask, other: 
         }
     };
     let (bits, other) = (combine(bits), combine(other));
-    if i.imm & VALUE != 0 {
-        let truth = (i.imm >> TRUTH_SHIFT) as u32;
+    if how & VALUE != 0 {
+        let truth = (how >> TRUTH_SHIFT) as u32;
         let value = |bits: LaneMask, l: usize| if bits >> l & 1 != 0 { truth } else { 0 };
         // SAFETY: decoding gave a 32-bit destination.
         unsafe {
-            if i.imm & VALUE_PAIR == 0 {
+            if how & VALUE_PAIR == 0 {
                 write_lanes::<u32>(x, i.d, m, |l| value(bits, l));
             } else {
                 write_lanes::<u32>(x, i.d, m, |l| value(bits, l) | value(other, l) << 16);
@@ -224,18 +221,19 @@ fn deliver_both(x: &mut Exec<'_>, i: &Inst, m: LaneMask, bits: LaneMask, other: 
         }
         return Flow::Next;
     }
-    if i.p != NO_PREDICATE {
-        x.set_predicate(i.p, m, bits);
+    if let Some(holds) = holds {
+        x.set_predicate(holds, m, bits);
     }
-    if i.q != NO_PREDICATE {
-        x.set_predicate(i.q, m, other);
+    if let Some(fails) = fails {
+        x.set_predicate(fails, m, other);
     }
     Flow::Next
 }
 
 fn compare_halves<H: half::HalfFormat, const PAIR: bool>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let op = FLOAT_COMPARES[(i.imm >> COMPARE_SHIFT & COMPARE_BITS) as usize];
-    let ftz = i.imm & FTZ != 0;
+    let Comparison { how, .. } = i.fields();
+    let op = FLOAT_COMPARES[(how >> COMPARE_SHIFT & COMPARE_BITS) as usize];
+    let ftz = how & FTZ != 0;
     // SAFETY: decoding gave 32-bit slots.
     let (a, b) = unsafe { (read_lanes::<u32>(x, i.a), read_lanes::<u32>(x, i.b)) };
     let test = |shift: u32| {

@@ -1,12 +1,13 @@
 //! Barriers, fences, collectives, traps, and calls of the functions that the runtime provides.
 
 use super::arithmetic::plain;
-use super::{Decoded, Decoder, inst};
-use crate::exec::{Flow, Inst, OpFn};
+use super::{ALWAYS, Decoded, Decoder};
+use crate::exec::{Flow, Slot, TRUE_PREDICATE};
 use crate::fault::Cause;
+use crate::inst::{Collective, CtaBarrier, Inst, OpFn, Vote};
 use crate::kernel::{Barrier, Control, Reduction};
 use crate::ops::built_in;
-use crate::ops::collective::{self, CONTROL_BITS, Collective};
+use crate::ops::collective::{self, Halves};
 use strata_ptx::ast::{Instruction, Opcode as O, Operand, Symbol, Type, Word};
 
 impl Decoder<'_> {
@@ -19,31 +20,31 @@ impl Decoder<'_> {
             O::Redux => self.reduction(i),
             O::Elect => self.election(i),
             O::Activemask => {
-                let mut decoded = inst(plain(collective::active_mask));
+                let mut decoded = Inst::new(plain(collective::active_mask));
                 decoded.d = self.destination(&i.operands[0], Type::B32)?;
                 Ok(decoded)
             }
-            O::Trap => Ok(inst(plain(|x, _, m| {
+            O::Trap => Ok(Inst::new(plain(|x, _, m| {
                 x.fail(Cause::Trap { lane: m.trailing_zeros(), message: "the program executed `trap`".into() })
             }))),
             // A thread that sleeps waits for others.
-            O::Nanosleep => Ok(inst(plain(|x, _, _| {
+            O::Nanosleep => Ok(Inst::new(plain(|x, _, _| {
                 x.synchronised = true;
                 Flow::Next
             }))),
-            O::Membar | O::Fence => Ok(inst(plain(|x, _, _| {
+            O::Membar | O::Fence => Ok(Inst::new(plain(|x, _, _| {
                 x.communicated = true;
                 Flow::Next
             }))),
-            _ => Ok(inst(super::nothing)),
+            _ => Ok(Inst::new(super::nothing)),
         }
     }
 
     fn barrier(&mut self, i: &Instruction) -> Decoded<Inst> {
         if i.has(Word::Warp) {
-            let mut decoded = inst(plain(collective::warp_barrier));
+            let mut decoded = Inst::new(plain(collective::warp_barrier));
             decoded.e = self.source32(i.operands.first().ok_or("the member mask is missing")?)?;
-            decoded.imm = self.add_control(Control::WarpBarrier);
+            decoded.set(Collective { scheduled: self.add_control(Control::WarpBarrier, 0), result: None });
             return Ok(decoded);
         }
         if i.has(Word::Cluster) {
@@ -56,17 +57,18 @@ impl Decoder<'_> {
             Word::Or if reduces => Some(Reduction::Or),
             _ => None,
         });
-        let mut decoded = inst(plain(|_, _, _| Flow::Wait));
+        let mut decoded = Inst::new(plain(|_, _, _| Flow::Wait));
         let mut operands = &i.operands[..];
+        let (mut result, mut vote) = (TRUE_PREDICATE, ALWAYS);
         if reduces {
             let (first, rest) = operands.split_first().ok_or("the result is missing")?;
             if reduction == Some(Reduction::Popc) {
                 decoded.d = self.destination(first, Type::U32)?;
             } else {
-                decoded.p = self.predicate_destination(first)?.ok_or("the result is dropped")?;
+                result = self.predicate_result(first)?;
             }
             let (predicate, rest) = rest.split_last().ok_or("the predicate is missing")?;
-            (decoded.r, decoded.aux) = self.predicate_source(predicate)?;
+            vote = self.predicate_source(predicate)?;
             operands = rest;
         }
         decoded.a = match operands.first() {
@@ -77,18 +79,16 @@ impl Decoder<'_> {
             Some(count) => self.source32(count)?,
             None => self.word(0),
         };
-        decoded.imm = self.add_control(Control::Barrier(Barrier {
-            waits: !i.has(Word::Arrive),
-            counted: operands.len() > 1,
-            reduction,
-        }));
+        let barrier = Barrier { waits: !i.has(Word::Arrive), counted: operands.len() > 1, reduction };
+        let scheduled = self.add_control(Control::Barrier(barrier), 0);
+        decoded.set(CtaBarrier { scheduled, result, vote });
         Ok(decoded)
     }
 
-    /// The shared part of collectives; `mode` distinguishes their variants.
-    fn collective(&mut self, c: &Collective, mode: i64) -> Inst {
-        let mut decoded = inst(c.run);
-        decoded.imm = self.add_control(c.control) | mode << CONTROL_BITS;
+    /// The shared part of collectives; `mode` distinguishes their variants, `result` is the predicate beside `d`.
+    fn collective(&mut self, halves: &Halves, mode: u32, result: Option<u16>) -> Inst {
+        let mut decoded = Inst::new(halves.run);
+        decoded.set(Collective { scheduled: self.add_control(halves.control, mode), result });
         decoded
     }
 
@@ -104,17 +104,11 @@ impl Decoder<'_> {
     }
 
     /// A result with an optional predicate beside it: `d|p`.
-    fn result_and_predicate(&mut self, decoded: &mut Inst, operand: &Operand) -> Decoded<()> {
-        if let Operand::Pair(d, p) = operand {
-            decoded.d = self.destination(d, Type::B32)?;
-            if let Some(p) = self.predicate_destination(p)? {
-                decoded.p = p;
-                decoded.q = 1;
-            }
-        } else {
-            decoded.d = self.destination(operand, Type::B32)?;
+    fn result_and_predicate(&self, operand: &Operand) -> Decoded<(Slot, Option<u16>)> {
+        match operand {
+            Operand::Pair(d, p) => Ok((self.destination(d, Type::B32)?, self.predicate_destination(p)?)),
+            d => Ok((self.destination(d, Type::B32)?, None)),
         }
-        Ok(())
     }
 
     fn shuffle(&mut self, i: &Instruction) -> Decoded<Inst> {
@@ -132,8 +126,9 @@ impl Decoder<'_> {
         let [d, a, b, c, ..] = &i.operands[..] else {
             return Err("operands are missing".into());
         };
-        let mut decoded = self.collective(&collective::shuffle(), mode);
-        self.result_and_predicate(&mut decoded, d)?;
+        let (d, result) = self.result_and_predicate(d)?;
+        let mut decoded = self.collective(&collective::shuffle(), mode, result);
+        decoded.d = d;
         decoded.a = self.source32(a)?;
         decoded.b = self.source32(b)?;
         decoded.c = self.source32(c)?;
@@ -156,29 +151,33 @@ impl Decoder<'_> {
         let [d, a, ..] = &i.operands[..] else {
             return Err("operands are missing".into());
         };
-        let mut decoded = self.collective(&collective::vote(), mode);
+        let halves = collective::vote();
+        let mut decoded = Inst::new(halves.run);
+        let mut result = TRUE_PREDICATE;
         if mode == collective::BALLOT {
             decoded.d = self.destination(d, Type::B32)?;
         } else {
-            decoded.p = self.predicate_destination(d)?.ok_or("the result is dropped")?;
+            result = self.predicate_result(d)?;
         }
-        (decoded.r, decoded.aux) = self.predicate_source(a)?;
+        let given = self.predicate_source(a)?;
+        decoded.set(Vote { scheduled: self.add_control(halves.control, mode), result, given });
         self.members(&mut decoded, i, 2)?;
         Ok(decoded)
     }
 
     fn match_lanes(&mut self, i: &Instruction) -> Decoded<Inst> {
         let ty = i.ty().ok_or("the type is missing")?;
-        let c = collective::match_lanes(ty.bits() == 64);
-        let mut decoded = self.collective(&c, i64::from(i.has(Word::All)));
-        self.result_and_predicate(&mut decoded, &i.operands[0])?;
+        let halves = collective::match_lanes(ty.bits() == 64);
+        let (d, result) = self.result_and_predicate(&i.operands[0])?;
+        let mut decoded = self.collective(&halves, u32::from(i.has(Word::All)), result);
+        decoded.d = d;
         decoded.a = self.source(&i.operands[1], ty)?;
         self.members(&mut decoded, i, 2)?;
         Ok(decoded)
     }
 
     fn reduction(&mut self, i: &Instruction) -> Decoded<Inst> {
-        let signed = i64::from(i.ty().is_some_and(Type::is_signed));
+        let signed = u32::from(i.ty().is_some_and(Type::is_signed));
         let operation = i
             .words
             .iter()
@@ -197,9 +196,9 @@ impl Decoder<'_> {
             let mode = flag(Word::Max, collective::FLOAT_MAX)
                 | flag(Word::NaN, collective::FLOAT_NAN)
                 | flag(Word::Abs, collective::FLOAT_ABS);
-            self.collective(&collective::float_reduction(), mode)
+            self.collective(&collective::float_reduction(), mode, None)
         } else {
-            self.collective(&collective::reduction(), operation)
+            self.collective(&collective::reduction(), operation, None)
         };
         decoded.d = self.destination(&i.operands[0], Type::B32)?;
         decoded.a = self.source32(&i.operands[1])?;
@@ -208,8 +207,9 @@ impl Decoder<'_> {
     }
 
     fn election(&mut self, i: &Instruction) -> Decoded<Inst> {
-        let mut decoded = self.collective(&collective::election(), 0);
-        self.result_and_predicate(&mut decoded, &i.operands[0])?;
+        let (d, result) = self.result_and_predicate(&i.operands[0])?;
+        let mut decoded = self.collective(&collective::election(), 0, result);
+        decoded.d = d;
         decoded.e = self.source32(i.operands.get(1).ok_or("the member mask is missing")?)?;
         Ok(decoded)
     }
@@ -220,11 +220,11 @@ impl Decoder<'_> {
             return Err("the call is incomplete".into());
         };
         let Operand::Symbol(Symbol::Function(f), _) = callee else {
-            return Ok(inst(super::nothing));
+            return Ok(Inst::new(super::nothing));
         };
         let target = &self.origin.module.functions[*f as usize];
         if !target.is_declaration {
-            return Ok(inst(super::nothing));
+            return Ok(Inst::new(super::nothing));
         }
         let run: OpFn = match target.name.as_str() {
             "vprintf" => plain(built_in::print),
@@ -238,10 +238,10 @@ impl Decoder<'_> {
         };
         let arguments = self.frame_variables(arguments)?;
         let results = self.frame_variables(results)?;
-        let mut decoded = inst(run);
+        let mut decoded = Inst::new(run);
         // Up to four arguments in a, b, c, e and one result in d, each the first unit of its variable.
         let first = |list: &[crate::kernel::UnitRange], k: usize| {
-            list.get(k).map_or_else(Default::default, |r| crate::exec::Slot::register(r.first))
+            list.get(k).map_or_else(Default::default, |r| Slot::register(r.first))
         };
         decoded.a = first(&arguments, 0);
         decoded.b = first(&arguments, 1);

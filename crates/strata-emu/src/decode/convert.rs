@@ -4,8 +4,9 @@
 //! looks at the types when it runs.
 
 use super::arithmetic::plain;
-use super::{Decoded, Decoder, inst, units};
-use crate::exec::{Exec, Flow, Inst, OpFn};
+use super::{Decoded, Decoder, units};
+use crate::exec::{Exec, Flow};
+use crate::inst::{Conversion, Field, Inst, OpFn};
 use crate::lane_op;
 use crate::lanes::{map1, map2, read_lanes, write_lanes};
 use crate::semantics::bits::{self, Amount};
@@ -16,9 +17,9 @@ use crate::semantics::rounding::Rounding;
 use strata_core::LaneMask;
 use strata_ptx::ast::{Instruction, Opcode as O, Operand, Type, Word};
 
-/// What a conversion does, packed into `imm`: types, rounding and flags.
+/// What a conversion does: types, rounding and flags.
 #[derive(Clone, Copy)]
-struct Plan {
+pub(crate) struct Plan {
     to: Type,
     from: Type,
     rounding: Rounding,
@@ -177,13 +178,13 @@ impl Decoder<'_> {
         plan.wide_result = width(&i.operands[0], to) == 2;
         plan.wide_source = width(&i.operands[1], from) == 2;
         let as_wide = |wide: bool| if wide { Type::B64 } else { Type::B32 };
-        let mut decoded = inst(self.fast_conversion(plan).unwrap_or_else(|| plain(slow_conversion)));
+        let mut decoded = Inst::new(self.fast_conversion(plan).unwrap_or_else(|| plain(slow_conversion)));
         decoded.d = self.destination(&i.operands[0], as_wide(plan.wide_result))?;
         decoded.a = match &i.operands[1] {
             Operand::Immediate(value) => self.literal(*value, from),
             operand => self.source(operand, as_wide(plan.wide_source))?,
         };
-        decoded.imm = encode(plan);
+        decoded.set(Conversion { plan });
         Ok(decoded)
     }
 
@@ -249,7 +250,7 @@ impl Decoder<'_> {
     fn pack_halves(&mut self, i: &Instruction, to: Type) -> Decoded<Inst> {
         let run: OpFn = if to == Type::F16x2 {
             lane_op!(self.vector, |x, i, m| {
-                let p = decode(i.imm);
+                let Conversion { plan: p } = i.fields();
                 map2(x, i, m, |a, b| {
                     let pair = convert::f32_pair_to_half2::<F16>(a, b, p.rounding, p.half_mode());
                     if p.satfinite { pair1(pair, satfinite::<F16>) } else { pair }
@@ -257,18 +258,18 @@ impl Decoder<'_> {
             })
         } else {
             lane_op!(self.vector, |x, i, m| {
-                let p = decode(i.imm);
+                let Conversion { plan: p } = i.fields();
                 map2(x, i, m, |a, b| {
                     let pair = convert::f32_pair_to_half2::<Bf16>(a, b, p.rounding, p.half_mode());
                     if p.satfinite { pair1(pair, satfinite::<Bf16>) } else { pair }
                 })
             })
         };
-        let mut decoded = inst(run);
+        let mut decoded = Inst::new(run);
         decoded.d = self.destination(&i.operands[0], Type::B32)?;
         decoded.a = self.source(&i.operands[1], Type::F32)?;
         decoded.b = self.source(&i.operands[2], Type::F32)?;
-        decoded.imm = encode(Plan::of(i, to, Type::F32));
+        decoded.set(Conversion { plan: Plan::of(i, to, Type::F32) });
         Ok(decoded)
     }
 
@@ -309,33 +310,37 @@ const TYPES: [Type; 17] = [
     Type::B64,
 ];
 
-fn encode(p: Plan) -> i64 {
-    let code = |ty: Type| TYPES.iter().position(|&t| t == ty).unwrap_or(0) as i64;
-    let towards = Rounding::ALL.iter().position(|&r| r == p.rounding).unwrap_or(0) as i64;
-    let flags = [p.integral, p.ftz, p.sat, p.relu, p.away, p.wide_source, p.wide_result, p.satfinite];
-    let flags = flags.iter().enumerate().fold(0, |all, (k, &f)| all | i64::from(f) << k);
-    code(p.to) | code(p.from) << 8 | towards << 16 | flags << 24
-}
+impl Field<(i64,)> for Plan {
+    #[inline(always)]
+    fn load((bits,): (i64,)) -> Self {
+        let flag = |k: u32| bits >> (24 + k) & 1 != 0;
+        Self {
+            to: TYPES[bits as usize & 0xff],
+            from: TYPES[(bits >> 8) as usize & 0xff],
+            rounding: Rounding::ALL[(bits >> 16) as usize & 3],
+            integral: flag(0),
+            ftz: flag(1),
+            sat: flag(2),
+            relu: flag(3),
+            away: flag(4),
+            wide_source: flag(5),
+            wide_result: flag(6),
+            satfinite: flag(7),
+        }
+    }
 
-fn decode(imm: i64) -> Plan {
-    let flag = |k: u32| imm >> (24 + k) & 1 != 0;
-    Plan {
-        to: TYPES[imm as usize & 0xff],
-        from: TYPES[(imm >> 8) as usize & 0xff],
-        rounding: Rounding::ALL[(imm >> 16) as usize & 3],
-        integral: flag(0),
-        ftz: flag(1),
-        sat: flag(2),
-        relu: flag(3),
-        away: flag(4),
-        wide_source: flag(5),
-        wide_result: flag(6),
-        satfinite: flag(7),
+    fn store(self) -> (i64,) {
+        let code = |ty: Type| TYPES.iter().position(|&t| t == ty).unwrap_or(0) as i64;
+        let towards = Rounding::ALL.iter().position(|&r| r == self.rounding).unwrap_or(0) as i64;
+        let Self { integral, ftz, sat, relu, away, wide_source, wide_result, satfinite, .. } = self;
+        let flags = [integral, ftz, sat, relu, away, wide_source, wide_result, satfinite];
+        let flags = flags.iter().enumerate().fold(0, |all, (k, &f)| all | i64::from(f) << k);
+        (code(self.to) | code(self.from) << 8 | towards << 16 | flags << 24,)
     }
 }
 
 unsafe fn slow_conversion(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let plan = decode(i.imm);
+    let Conversion { plan } = i.fields();
     // SAFETY: decoding gave slots of the widths in the plan.
     unsafe {
         let from: [u64; 32] =

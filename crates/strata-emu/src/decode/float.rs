@@ -1,8 +1,9 @@
 //! f32 and f64 arithmetic.
 
 use super::arithmetic::plain;
-use super::{Decoded, Decoder, inst, rounding};
-use crate::exec::{Exec, Flow, Inst, OpFn};
+use super::{Decoded, Decoder, rounding};
+use crate::exec::{Exec, Flow};
+use crate::inst::{ClassTest, Inst, Modified, OpFn};
 use crate::lane_op;
 use crate::lanes::{map1, map2, map3, read_lanes};
 use crate::semantics::approx;
@@ -12,7 +13,7 @@ use crate::semantics::rounding::{Rounded, Rounding};
 use strata_core::LaneMask;
 use strata_ptx::ast::{Instruction, Opcode as O, Type, Word};
 
-/// Bits of `imm`.
+/// Bits of [`Modified::modifiers`].
 const FTZ: i64 = 1;
 const SAT: i64 = 2;
 const NAN: i64 = 4;
@@ -21,18 +22,21 @@ const ABS: i64 = 16;
 const ROUNDING_SHIFT: u32 = 8;
 
 fn mode(i: &Inst) -> FloatMode {
-    FloatMode { ftz: i.imm & FTZ != 0, sat: i.imm & SAT != 0 }
+    let Modified { modifiers } = i.fields();
+    FloatMode { ftz: modifiers & FTZ != 0, sat: modifiers & SAT != 0 }
 }
 
 fn min_max_mode(i: &Inst) -> MinMaxMode {
-    MinMaxMode { ftz: i.imm & FTZ != 0, nan: i.imm & NAN != 0, xorsign_abs: i.imm & XORSIGN != 0 }
+    let Modified { modifiers } = i.fields();
+    MinMaxMode { ftz: modifiers & FTZ != 0, nan: modifiers & NAN != 0, xorsign_abs: modifiers & XORSIGN != 0 }
 }
 
 fn direction(i: &Inst) -> Rounding {
-    Rounding::ALL[(i.imm >> ROUNDING_SHIFT) as usize & 3]
+    let Modified { modifiers } = i.fields();
+    Rounding::ALL[(modifiers >> ROUNDING_SHIFT) as usize & 3]
 }
 
-/// The modifiers of an instruction as `imm`.
+/// The modifiers of an instruction, packed.
 fn modifiers(i: &Instruction) -> i64 {
     let flag = |word, bit| if i.has(word) { bit } else { 0 };
     let towards = Rounding::ALL.iter().position(|&r| r == rounding(i)).unwrap_or(0) as i64;
@@ -44,12 +48,21 @@ fn modifiers(i: &Instruction) -> i64 {
         | towards << ROUNDING_SHIFT
 }
 
+/// An operation of f32 that takes nothing of its modifiers but `.ftz`.
+macro_rules! flushing {
+    ($v:expr, $map:ident, ($($arg:ident),+), $f:path) => {
+        lane_op!($v, |x, i, m| {
+            let ftz = mode(i).ftz;
+            $map(x, i, m, |$($arg: f32),+| $f($($arg),+, ftz))
+        })
+    };
+}
+
 /// One operation for f32 and f64: a fast path for no modifiers, one that reads them, one with directed rounding.
 macro_rules! rounded {
     ($self:ident, $i:ident, $ty:ident, $map:ident, ($($arg:ident),+), $nearest:ident, $directed:ident) => {{
         let v = $self.vector;
-        let imm = modifiers($i);
-        match ($ty, imm) {
+        match ($ty, modifiers($i)) {
             (Type::F32, 0) => lane_op!(v, |x, i, m| {
                 $map(x, i, m, |$($arg: f32),+| rounded!(@ $nearest, ($($arg),+), FloatMode::PLAIN))
             }),
@@ -88,61 +101,28 @@ impl Decoder<'_> {
             O::Sub => rounded!(self, i, ty, map2, (a, b), sub_rn, sub_rounded),
             O::Mul => rounded!(self, i, ty, map2, (a, b), mul_rn, mul_rounded),
             O::Fma | O::Mad => rounded!(self, i, ty, map3, (a, b, c), fma_rn, fma_rounded),
-            O::Div if approximate => lane_op!(v, |x, i, m| {
-                let ftz = mode(i).ftz;
-                map2(x, i, m, |a, b| approx::div_approx_f32(a, b, ftz))
-            }),
-            O::Div if i.has(Word::Full) => lane_op!(v, |x, i, m| {
-                let ftz = mode(i).ftz;
-                map2(x, i, m, |a, b| approx::div_full_f32(a, b, ftz))
-            }),
+            O::Div if approximate => flushing!(v, map2, (a, b), approx::div_approx_f32),
+            O::Div if i.has(Word::Full) => flushing!(v, map2, (a, b), approx::div_full_f32),
             O::Div => rounded!(self, i, ty, map2, (a, b), div_rn, div_rounded),
             O::Rcp if approximate && ty == Type::F64 => lane_op!(v, |x, i, m| map1(x, i, m, approx::rcp_ftz_f64)),
-            O::Rcp if approximate => lane_op!(v, |x, i, m| {
-                let ftz = mode(i).ftz;
-                map1(x, i, m, |a| approx::rcp_f32(a, ftz))
-            }),
+            O::Rcp if approximate => flushing!(v, map1, (a), approx::rcp_f32),
             O::Rcp => rounded!(self, i, ty, map1, (a), rcp_rn, rcp_rounded),
-            O::Sqrt if approximate => lane_op!(v, |x, i, m| {
-                let ftz = mode(i).ftz;
-                map1(x, i, m, |a| approx::sqrt_f32(a, ftz))
-            }),
+            O::Sqrt if approximate => flushing!(v, map1, (a), approx::sqrt_f32),
             O::Sqrt => rounded!(self, i, ty, map1, (a), sqrt_rn, sqrt_rounded),
             O::Rsqrt if ty == Type::F64 && i.has(Word::Ftz) => {
                 lane_op!(v, |x, i, m| map1(x, i, m, approx::rsqrt_ftz_f64))
             }
             O::Rsqrt if ty == Type::F64 => lane_op!(v, |x, i, m| map1(x, i, m, approx::rsqrt_f64)),
-            O::Rsqrt => lane_op!(v, |x, i, m| {
-                let ftz = mode(i).ftz;
-                map1(x, i, m, |a| approx::rsqrt_f32(a, ftz))
-            }),
-            O::Sin => lane_op!(v, |x, i, m| {
-                let ftz = mode(i).ftz;
-                map1(x, i, m, |a| approx::sin_f32(a, ftz))
-            }),
-            O::Cos => lane_op!(v, |x, i, m| {
-                let ftz = mode(i).ftz;
-                map1(x, i, m, |a| approx::cos_f32(a, ftz))
-            }),
-            O::Ex2 => lane_op!(v, |x, i, m| {
-                let ftz = mode(i).ftz;
-                map1(x, i, m, |a| approx::ex2_f32(a, ftz))
-            }),
-            O::Lg2 => lane_op!(v, |x, i, m| {
-                let ftz = mode(i).ftz;
-                map1(x, i, m, |a| approx::lg2_f32(a, ftz))
-            }),
+            O::Rsqrt => flushing!(v, map1, (a), approx::rsqrt_f32),
+            O::Sin => flushing!(v, map1, (a), approx::sin_f32),
+            O::Cos => flushing!(v, map1, (a), approx::cos_f32),
+            O::Ex2 => flushing!(v, map1, (a), approx::ex2_f32),
+            O::Lg2 => flushing!(v, map1, (a), approx::lg2_f32),
             O::Tanh => lane_op!(v, |x, i, m| map1(x, i, m, approx::tanh_f32)),
             O::Min | O::Max => return self.min_max(i, ty),
             O::Abs | O::Neg | O::Copysign => match (i.op, ty) {
-                (O::Abs, Type::F32) => lane_op!(v, |x, i, m| {
-                    let ftz = mode(i).ftz;
-                    map1(x, i, m, |a: f32| a.abs_ptx(ftz))
-                }),
-                (O::Neg, Type::F32) => lane_op!(v, |x, i, m| {
-                    let ftz = mode(i).ftz;
-                    map1(x, i, m, |a: f32| a.neg_ptx(ftz))
-                }),
+                (O::Abs, Type::F32) => flushing!(v, map1, (a), f32::abs_ptx),
+                (O::Neg, Type::F32) => flushing!(v, map1, (a), f32::neg_ptx),
                 (O::Abs, _) => lane_op!(v, |x, i, m| map1(x, i, m, |a: f64| a.abs_ptx(false))),
                 (O::Neg, _) => lane_op!(v, |x, i, m| map1(x, i, m, |a: f64| a.neg_ptx(false))),
                 (_, Type::F32) => lane_op!(v, |x, i, m| map2(x, i, m, |a: f32, b: f32| a.copysign_ptx(b))),
@@ -152,7 +132,7 @@ impl Decoder<'_> {
             _ => return Err("not an instruction of floats".into()),
         };
         let mut decoded = self.uniform(i, ty, run)?;
-        decoded.imm = modifiers(i);
+        decoded.set(Modified { modifiers: modifiers(i) });
         Ok(decoded)
     }
 
@@ -180,7 +160,7 @@ impl Decoder<'_> {
                 }
             };
         }
-        let mut decoded = inst(if half == Type::F16 { mixed!(F16) } else { mixed!(Bf16) });
+        let mut decoded = Inst::new(if half == Type::F16 { mixed!(F16) } else { mixed!(Bf16) });
         decoded.d = self.destination(&i.operands[0], Type::F32)?;
         decoded.a = self.source(&i.operands[1], half)?;
         if let [_, _, b, c] = &i.operands[..] {
@@ -189,7 +169,7 @@ impl Decoder<'_> {
         } else {
             decoded.b = self.source(i.operands.get(2).ok_or("operands are missing")?, Type::F32)?;
         }
-        decoded.imm = modifiers(i);
+        decoded.set(Modified { modifiers: modifiers(i) });
         Ok(decoded)
     }
 
@@ -198,19 +178,19 @@ impl Decoder<'_> {
         if i.operands.len() == 4 {
             let run = if i.op == O::Min {
                 lane_op!(v, |x, i, m| {
-                    let (mode, magnitudes) = (min_max_mode(i), i.imm & ABS != 0);
+                    let (mode, magnitudes) = (min_max_mode(i), i.fields::<Modified>().modifiers & ABS != 0);
                     let read = |a: f32| if magnitudes { a.abs() } else { a };
                     map3(x, i, m, |a, b, c| read(a).min_ptx(read(b), mode).min_ptx(read(c), mode))
                 })
             } else {
                 lane_op!(v, |x, i, m| {
-                    let (mode, magnitudes) = (min_max_mode(i), i.imm & ABS != 0);
+                    let (mode, magnitudes) = (min_max_mode(i), i.fields::<Modified>().modifiers & ABS != 0);
                     let read = |a: f32| if magnitudes { a.abs() } else { a };
                     map3(x, i, m, |a, b, c| read(a).max_ptx(read(b), mode).max_ptx(read(c), mode))
                 })
             };
             let mut decoded = self.uniform(i, ty, run)?;
-            decoded.imm = modifiers(i);
+            decoded.set(Modified { modifiers: modifiers(i) });
             return Ok(decoded);
         }
         let run: OpFn = match (i.op == O::Min, ty) {
@@ -230,7 +210,7 @@ impl Decoder<'_> {
             }
         };
         let mut decoded = self.uniform(i, ty, run)?;
-        decoded.imm = modifiers(i);
+        decoded.set(Modified { modifiers: modifiers(i) });
         Ok(decoded)
     }
 
@@ -238,10 +218,9 @@ impl Decoder<'_> {
     fn test_class(&mut self, i: &Instruction, ty: Type) -> Decoded<Inst> {
         let class = CLASSES.iter().position(|c| i.has(c.0)).ok_or("the class is missing")?;
         let run: OpFn = if ty == Type::F32 { plain(test_f32) } else { plain(test_f64) };
-        let mut decoded = inst(run);
-        decoded.p = self.predicate_destination(&i.operands[0])?.ok_or("the result is dropped")?;
+        let mut decoded = Inst::new(run);
         decoded.a = self.source(&i.operands[1], ty)?;
-        decoded.imm = class as i64;
+        decoded.set(ClassTest { result: self.predicate_result(&i.operands[0])?, class });
         Ok(decoded)
     }
 }
@@ -268,8 +247,9 @@ unsafe fn test_f64(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
 }
 
 fn test_class_of<F: Float>(x: &mut Exec<'_>, i: &Inst, m: LaneMask, a: &[F; 32]) -> Flow {
-    let class = CLASSES[i.imm as usize].1;
+    let ClassTest { result, class } = i.fields();
+    let class = CLASSES[class].1;
     let bits = a.iter().enumerate().fold(0, |bits, (l, v)| bits | u32::from(v.is_class(class)) << l);
-    x.set_predicate(i.p, m, bits);
+    x.set_predicate(result, m, bits);
     Flow::Next
 }

@@ -1,13 +1,14 @@
 //! f16 and bf16 arithmetic, single and in pairs.
 
 use super::{Decoded, Decoder};
-use crate::exec::{Inst, OpFn};
+use crate::inst::{Inst, Modified, OpFn};
 use crate::lane_op;
 use crate::lanes::{map1, map2, map3};
 use crate::semantics::float::MinMaxMode;
 use crate::semantics::half::{self, Bf16, F16, HalfMode, pair1, pair2, pair3};
 use strata_ptx::ast::{Instruction, Opcode as O, Type, Word};
 
+/// Bits of [`Modified::modifiers`].
 const FTZ: i64 = 1;
 const SAT: i64 = 2;
 const RELU: i64 = 4;
@@ -15,11 +16,13 @@ const NAN: i64 = 8;
 const XORSIGN: i64 = 16;
 
 fn mode(i: &Inst) -> HalfMode {
-    HalfMode { ftz: i.imm & FTZ != 0, sat: i.imm & SAT != 0, relu: i.imm & RELU != 0 }
+    let Modified { modifiers } = i.fields();
+    HalfMode { ftz: modifiers & FTZ != 0, sat: modifiers & SAT != 0, relu: modifiers & RELU != 0 }
 }
 
 fn min_max_mode(i: &Inst) -> MinMaxMode {
-    MinMaxMode { ftz: i.imm & FTZ != 0, nan: i.imm & NAN != 0, xorsign_abs: i.imm & XORSIGN != 0 }
+    let Modified { modifiers } = i.fields();
+    MinMaxMode { ftz: modifiers & FTZ != 0, nan: modifiers & NAN != 0, xorsign_abs: modifiers & XORSIGN != 0 }
 }
 
 /// One operation for the four half-precision types.
@@ -73,11 +76,12 @@ impl Decoder<'_> {
         };
         let mut decoded = self.uniform(i, ty, run)?;
         let flag = |word, bit| if i.has(word) { bit } else { 0 };
-        decoded.imm = flag(Word::Ftz, FTZ)
+        let modifiers = flag(Word::Ftz, FTZ)
             | flag(Word::Sat, SAT)
             | flag(Word::Relu, RELU)
             | flag(Word::NaN, NAN)
             | flag(Word::XorSign, XORSIGN);
+        decoded.set(Modified { modifiers });
         Ok(decoded)
     }
 }

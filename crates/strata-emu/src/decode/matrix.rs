@@ -1,12 +1,13 @@
 //! Matrix products of a warp.
 
 use super::arithmetic::plain;
-use super::{Decoded, Decoder, inst, rounding};
-use crate::exec::{Inst, OpFn, Slot};
+use super::memory::Address;
+use super::{Decoded, Decoder, rounding};
+use crate::exec::Slot;
 use crate::fragment::{Fragment, Number, Part, Shape, footprint};
+use crate::inst::{Inst, MatrixOperation, OpFn};
 use crate::kernel::{Control, Matrix};
 use crate::lane_op;
-use crate::ops::collective::CONTROL_BITS;
 use crate::ops::matrix::{self, Product};
 use crate::ops::matrix_memory::{self, Rows, Transfer};
 use strata_ptx::ast::{Instruction, Opcode as O, Operand, Type, Word};
@@ -68,10 +69,10 @@ impl Decoder<'_> {
     pub(super) fn matrix(&mut self, i: &Instruction) -> Decoded<Inst> {
         match i.op {
             O::Movmatrix => {
-                let mut decoded = inst(plain(matrix_memory::transpose_register));
+                let mut decoded = Inst::new(plain(matrix_memory::transpose_register));
                 decoded.d = self.destination(&i.operands[0], Type::B32)?;
                 decoded.a = self.source32(&i.operands[1])?;
-                decoded.imm = self.add_control(Control::Together);
+                decoded.set(self.together(0));
                 Ok(decoded)
             }
             O::Ldmatrix | O::Stmatrix => self.rows(i),
@@ -80,12 +81,16 @@ impl Decoder<'_> {
         }
     }
 
-    /// An instruction with matrix operands.
-    fn with_operands(&mut self, run: OpFn, operands: Matrix) -> Inst {
-        let mut decoded = inst(run);
+    /// The fields of an instruction for which all lanes come together, without an address.
+    fn together(&mut self, operands: u32) -> MatrixOperation {
+        let scheduled = self.add_control(Control::Together, operands);
+        MatrixOperation { scheduled, touched: 0, space: 0, wide_address: false }
+    }
+
+    /// The same with matrix operands.
+    fn with_operands(&mut self, operands: Matrix) -> MatrixOperation {
         self.matrices.push(operands);
-        decoded.imm = self.add_control(Control::Together) | (self.matrices.len() as i64 - 1) << CONTROL_BITS;
-        decoded
+        self.together(self.matrices.len() as u32 - 1)
     }
 
     fn matrix_registers(&mut self, operand: &Operand, number: Number, written: bool) -> Decoded<Box<[Slot]>> {
@@ -136,21 +141,28 @@ impl Decoder<'_> {
             Number::S4 | Number::U4 | Number::B1 => plain(|x, i, m| unsafe { matrix::product_small(x, i, m) }),
             _ => lane_op!(v, |x, i, m| matrix::product_f32(x, i, m)),
         };
-        Ok(self.with_operands(run, Matrix::Product(Box::new(product))))
+        let mut decoded = Inst::new(run);
+        decoded.set(self.with_operands(Matrix::Product(Box::new(product))));
+        Ok(decoded)
     }
 
-    /// The address of a transfer; gives its offset.
-    fn transfer_address(&mut self, decoded: &mut Inst, i: &Instruction, operand: &Operand) -> Decoded<i64> {
+    /// The address of a transfer.
+    fn transfer_address(&mut self, i: &Instruction, operand: &Operand) -> Decoded<Address> {
         let place = self.address(operand)?;
-        let space = Self::space(i);
-        if !place.wide && space != crate::ops::memory::SHARED {
+        if !place.wide && Self::space(i) != crate::ops::memory::SHARED {
             return Err("32-bit addresses are executed in shared memory only".into());
         }
+        Ok(place)
+    }
+
+    /// An instruction that moves matrices between registers and an address.
+    fn moving(&mut self, i: &Instruction, run: OpFn, place: &Address, operands: Matrix) -> Inst {
+        let mut decoded = Inst::new(run);
         decoded.a = place.base;
-        decoded.r = u16::from(place.wide);
-        decoded.q = space.into();
-        decoded.aux = self.next_touched();
-        Ok(place.offset)
+        let (touched, space) = (self.next_touched(), Self::space(i));
+        let fields = self.with_operands(operands);
+        decoded.set(MatrixOperation { touched, space, wide_address: place.wide, ..fields });
+        decoded
     }
 
     fn transfer(&mut self, i: &Instruction) -> Decoded<Inst> {
@@ -165,16 +177,14 @@ impl Decoder<'_> {
         let fragment = Fragment::tiled(part, shape, number, registers)
             .ok_or_else(|| format!("these registers do not hold a matrix of {shape:?}"))?;
         let stride = rest.first().map(|s| self.source32(s)).transpose()?;
-        let mut place = inst(super::nothing);
-        let offset = self.transfer_address(&mut place, i, address)?;
-        let operands = Transfer { fragment, row_major: i.has(Word::Row), offset, stride };
+        let place = self.transfer_address(i, address)?;
+        let operands = Transfer { fragment, row_major: i.has(Word::Row), offset: place.offset, stride };
         let run: OpFn = if stores {
             |x, i, m| unsafe { matrix_memory::store_fragment(x, i, m) }
         } else {
             |x, i, m| unsafe { matrix_memory::load_fragment(x, i, m) }
         };
-        let decoded = self.with_operands(run, Matrix::Transfer(Box::new(operands)));
-        Ok(Inst { run: decoded.run, imm: decoded.imm, ..place })
+        Ok(self.moving(i, run, &place, Matrix::Transfer(Box::new(operands))))
     }
 
     fn rows(&mut self, i: &Instruction) -> Decoded<Inst> {
@@ -187,15 +197,13 @@ impl Decoder<'_> {
         if !matches!(registers.len(), 1 | 2 | 4) {
             return Err("one, two or four matrices are moved".into());
         }
-        let mut place = inst(super::nothing);
-        let offset = self.transfer_address(&mut place, i, address)?;
-        let operands = Matrix::Rows(Rows { registers, transposed: i.has(Word::Trans), offset });
+        let place = self.transfer_address(i, address)?;
+        let operands = Matrix::Rows(Rows { registers, transposed: i.has(Word::Trans), offset: place.offset });
         let run: OpFn = if stores {
             |x, i, m| unsafe { matrix_memory::store_rows(x, i, m) }
         } else {
             |x, i, m| unsafe { matrix_memory::load_rows(x, i, m) }
         };
-        let decoded = self.with_operands(run, operands);
-        Ok(Inst { run: decoded.run, imm: decoded.imm, ..place })
+        Ok(self.moving(i, run, &place, operands))
     }
 }

@@ -1,8 +1,9 @@
 //! `mbarrier`, and `cp.async.mbarrier.arrive`.
 
 use super::arithmetic::plain;
-use super::{Decoded, Decoder, inst};
-use crate::exec::{Inst, Slot};
+use super::{Decoded, Decoder};
+use crate::exec::Slot;
+use crate::inst::{Inst, MbarrierChange, MbarrierWait};
 use crate::lane_op;
 use crate::lanes::map1;
 use crate::ops::mbarrier::{self, Step};
@@ -11,7 +12,7 @@ use strata_ptx::ast::{Instruction, Opcode as O, Operand, Type, Word};
 impl Decoder<'_> {
     pub(super) fn mbarrier(&mut self, i: &Instruction) -> Decoded<Inst> {
         if i.has(Word::PendingCount) {
-            let mut decoded = inst(lane_op!(self.vector, |x, i, m| map1(x, i, m, mbarrier::pending_count)));
+            let mut decoded = Inst::new(lane_op!(self.vector, |x, i, m| map1(x, i, m, mbarrier::pending_count)));
             decoded.d = self.destination(&i.operands[0], Type::B32)?;
             decoded.a = self.source(&i.operands[1], Type::B64)?;
             return Ok(decoded);
@@ -25,13 +26,13 @@ impl Decoder<'_> {
         }
         let value = i.operands.get(at + 1);
         if i.has(Word::TestWait) || i.has(Word::TryWait) {
-            let mut decoded = inst(plain(mbarrier::waits(space, place.wide)));
-            self.place(&mut decoded, &place);
-            let parity = i.has(Word::Parity);
+            let mut decoded = Inst::new(plain(mbarrier::waits(space, place.wide)));
+            let by_parity = i.has(Word::Parity);
             let value = value.ok_or("the phase is missing")?;
-            decoded.b = self.source(value, if parity { Type::B32 } else { Type::B64 })?;
-            decoded.p = self.predicate_destination(&i.operands[0])?.ok_or("the result is dropped")?;
-            decoded.q = u16::from(parity);
+            decoded.a = place.base;
+            decoded.b = self.source(value, if by_parity { Type::B32 } else { Type::B64 })?;
+            let result = self.predicate_result(&i.operands[0])?;
+            decoded.set(MbarrierWait { offset: place.offset, touched: self.next_touched(), result, by_parity });
             return Ok(decoded);
         }
         let expects = i.has(Word::ExpectTx);
@@ -47,10 +48,9 @@ impl Decoder<'_> {
             () if i.has(Word::Arrive) => Step::Arrive,
             () => Step::Expect,
         };
-        let mut decoded = inst(plain(mbarrier::changes(space, place.wide)));
-        self.place(&mut decoded, &place);
-        decoded.p = 0;
-        decoded.q = step as u16;
+        let mut decoded = Inst::new(plain(mbarrier::changes(space, place.wide)));
+        decoded.a = place.base;
+        decoded.set(MbarrierChange { offset: place.offset, touched: self.next_touched(), step });
         decoded.b = match value {
             Some(count) => self.source32(count)?,
             None if expects => return Err("the bytes are missing".into()),

@@ -1,14 +1,15 @@
 //! Loads, stores, atomics, asynchronous copies, prefetches.
 
 use super::arithmetic::plain;
-use super::{Decoded, Decoder, inst, units};
-use crate::exec::{Inst, OpFn, Slot};
+use super::{Decoded, Decoder, NEVER, units};
+use crate::exec::Slot;
+use crate::inst::{Access, AsyncCopy, FrameParameter, Inst, OpFn};
 use crate::kernel::Constant;
 use crate::lane_op;
 use crate::lanes::map1;
 use crate::ops::atomic::atomic;
-use crate::ops::frame::{frame_load, frame_store};
-use crate::ops::memory::{CONST, GENERIC, GLOBAL, LOCAL, SHARED, load, store};
+use crate::ops::frame::{Shape, frame_load, frame_store};
+use crate::ops::memory::{CONST, GENERIC, GLOBAL, LOCAL, SHARED, access};
 use crate::semantics::float::{Float, FloatMode};
 use crate::semantics::half::{self, Bf16, F16, HalfMode, pair2};
 use strata_ptx::ast::{Base, Instruction, Opcode as O, Operand, StateSpace, Symbol, Type, Word};
@@ -17,40 +18,42 @@ use strata_ptx::ast::{Base, Instruction, Opcode as O, Operand, StateSpace, Symbo
 ///
 /// Only global and shared memory get loops for wide vectors: the rest is rare, and each costs compile time.
 macro_rules! access {
-    ($access:ident, $space:expr, $wide_address:expr, $element:expr, $wide:expr) => {
+    ($store:expr, $space:expr, $wide_address:expr, $element:expr, $wide:expr) => {
         match ($element, $wide) {
-            (Type::U8 | Type::B8, false) => plain($access::<$space, $wide_address, false, u8, u32>),
-            (Type::S8, false) => plain($access::<$space, $wide_address, false, i8, u32>),
+            (Type::U8 | Type::B8, false) => plain(access::<$store, $space, $wide_address, false, u8, u32>),
+            (Type::S8, false) => plain(access::<$store, $space, $wide_address, false, i8, u32>),
             (Type::U16 | Type::B16 | Type::F16 | Type::Bf16, false) => {
-                plain($access::<$space, $wide_address, false, u16, u32>)
+                plain(access::<$store, $space, $wide_address, false, u16, u32>)
             }
-            (Type::S16, false) => plain($access::<$space, $wide_address, false, i16, u32>),
-            (_, false) => plain($access::<$space, $wide_address, false, u32, u32>),
-            (Type::U8 | Type::B8, true) => plain($access::<$space, $wide_address, false, u8, u64>),
-            (Type::S8, true) => plain($access::<$space, $wide_address, false, i8, u64>),
-            (Type::U16 | Type::B16, true) => plain($access::<$space, $wide_address, false, u16, u64>),
-            (Type::S16, true) => plain($access::<$space, $wide_address, false, i16, u64>),
-            (Type::U32 | Type::B32 | Type::F32, true) => plain($access::<$space, $wide_address, false, u32, u64>),
-            (Type::S32, true) => plain($access::<$space, $wide_address, false, i32, u64>),
-            (_, true) => plain($access::<$space, $wide_address, false, u64, u64>),
+            (Type::S16, false) => plain(access::<$store, $space, $wide_address, false, i16, u32>),
+            (_, false) => plain(access::<$store, $space, $wide_address, false, u32, u32>),
+            (Type::U8 | Type::B8, true) => plain(access::<$store, $space, $wide_address, false, u8, u64>),
+            (Type::S8, true) => plain(access::<$store, $space, $wide_address, false, i8, u64>),
+            (Type::U16 | Type::B16, true) => plain(access::<$store, $space, $wide_address, false, u16, u64>),
+            (Type::S16, true) => plain(access::<$store, $space, $wide_address, false, i16, u64>),
+            (Type::U32 | Type::B32 | Type::F32, true) => {
+                plain(access::<$store, $space, $wide_address, false, u32, u64>)
+            }
+            (Type::S32, true) => plain(access::<$store, $space, $wide_address, false, i32, u64>),
+            (_, true) => plain(access::<$store, $space, $wide_address, false, u64, u64>),
         }
     };
-    ($v:expr, $access:ident, $space:expr, $wide_address:expr, $element:expr, $wide:expr) => {
+    ($v:expr, $store:expr, $space:expr, $wide_address:expr, $element:expr, $wide:expr) => {
         match ($element, $wide) {
             (Type::U8 | Type::B8, false) => {
-                lane_op!($v, |x, i, m| $access::<$space, $wide_address, VECTOR, u8, u32>(x, i, m))
+                lane_op!($v, |x, i, m| access::<$store, $space, $wide_address, VECTOR, u8, u32>(x, i, m))
             }
             (Type::U32 | Type::B32 | Type::S32 | Type::F32 | Type::F16x2 | Type::Bf16x2, false) => {
-                lane_op!($v, |x, i, m| $access::<$space, $wide_address, VECTOR, u32, u32>(x, i, m))
+                lane_op!($v, |x, i, m| access::<$store, $space, $wide_address, VECTOR, u32, u32>(x, i, m))
             }
             (Type::U64 | Type::B64 | Type::S64 | Type::F64, true) => {
-                lane_op!($v, |x, i, m| $access::<$space, $wide_address, VECTOR, u64, u64>(x, i, m))
+                lane_op!($v, |x, i, m| access::<$store, $space, $wide_address, VECTOR, u64, u64>(x, i, m))
             }
             // An index of a 64-bit address, as compilers load it.
             (Type::S32, true) => {
-                lane_op!($v, |x, i, m| $access::<$space, $wide_address, VECTOR, i32, u64>(x, i, m))
+                lane_op!($v, |x, i, m| access::<$store, $space, $wide_address, VECTOR, i32, u64>(x, i, m))
             }
-            _ => access!($access, $space, $wide_address, $element, $wide),
+            _ => access!($store, $space, $wide_address, $element, $wide),
         }
     };
 }
@@ -156,6 +159,30 @@ impl Decoder<'_> {
         register.map_or(ty.bits() == 64, |r| units(self.register_type(r).bits()) == 2)
     }
 
+    /// Where a load puts its elements; what nobody wants goes to scratch.
+    fn loaded(&self, items: &[&Operand], wide: bool) -> Decoded<[Slot; 4]> {
+        let mut slots = [Slot::register(self.frame.scratch); 4];
+        for (slot, item) in slots.iter_mut().zip(items) {
+            *slot = self.destination(item, if wide { Type::B64 } else { Type::B32 })?;
+        }
+        Ok(slots)
+    }
+
+    /// Where a store finds its elements of type `ty`.
+    fn stored(&mut self, items: &[&Operand], ty: Type, wide: bool) -> Decoded<[Slot; 4]> {
+        let mut slots = [Slot::default(); 4];
+        for (slot, item) in slots.iter_mut().zip(items) {
+            *slot = match item {
+                Operand::Immediate(value) => {
+                    let bits = super::literal_bits(*value, ty);
+                    if wide { self.double(bits) } else { self.word(bits as u32) }
+                }
+                item => self.source(item, if wide { Type::B64 } else { Type::B32 })?,
+            };
+        }
+        Ok(slots)
+    }
+
     fn load(&mut self, i: &Instruction) -> Decoded<Inst> {
         let [d, address, ..] = &i.operands[..] else {
             return Err("two operands are needed".into());
@@ -168,18 +195,11 @@ impl Decoder<'_> {
         }
         let place = self.address(address)?;
         if ty == Type::B128 {
-            return self.access128(i, d, &place, true);
+            return self.access128(i, d, &place, false);
         }
         let wide = self.wide_data(&items, ty);
-        let mut decoded = self.placed(i, &place, wide, ty, true)?;
-        let result = if wide { Type::B64 } else { Type::B32 };
-        let mut slots = [Slot::register(self.frame.scratch); 4];
-        for (slot, item) in slots.iter_mut().zip(&items) {
-            *slot = self.destination(item, result)?;
-        }
-        [decoded.d, decoded.b, decoded.c, decoded.e] = slots;
-        decoded.q = items.len() as u16;
-        Ok(decoded)
+        let slots = self.loaded(&items, wide)?;
+        self.placed(i, &place, false, (ty, wide), items.len(), slots)
     }
 
     fn store(&mut self, i: &Instruction) -> Decoded<Inst> {
@@ -192,68 +212,60 @@ impl Decoder<'_> {
         }
         let place = self.address(address)?;
         if ty == Type::B128 {
-            return self.access128(i, data, &place, false);
+            return self.access128(i, data, &place, true);
         }
         let wide = self.wide_data(&items, ty);
-        let mut decoded = self.placed(i, &place, wide, ty, false)?;
-        let source = if wide { Type::B64 } else { Type::B32 };
-        let mut slots = [Slot::default(); 4];
-        for (slot, item) in slots.iter_mut().zip(&items) {
-            *slot = match item {
-                Operand::Immediate(value) => {
-                    let bits = super::literal_bits(*value, ty);
-                    if wide { self.double(bits) } else { self.word(bits as u32) }
-                }
-                item => self.source(item, source)?,
-            };
-        }
-        [decoded.d, decoded.b, decoded.c, decoded.e] = slots;
-        decoded.q = items.len() as u16;
-        Ok(decoded)
+        let slots = self.stored(&items, ty, wide)?;
+        self.placed(i, &place, true, (ty, wide), items.len(), slots)
     }
 
-    /// An access at an address: the code for its space, element and register width.
-    fn placed(&mut self, i: &Instruction, place: &Address, wide: bool, ty: Type, loads: bool) -> Decoded<Inst> {
+    /// An access at an address: the code for its space, element type and register width; data in `slots`.
+    fn placed(
+        &mut self,
+        i: &Instruction,
+        place: &Address,
+        stores: bool,
+        (ty, wide): (Type, bool),
+        elements: usize,
+        slots: [Slot; 4],
+    ) -> Decoded<Inst> {
         let v = self.vector;
-        let space = Self::space(i);
-        let run: OpFn = match (loads, space, place.wide) {
-            (true, GLOBAL, true) => access!(v, load, GLOBAL, true, ty, wide),
-            (true, CONST, true) => access!(load, CONST, true, ty, wide),
-            (true, SHARED, true) => access!(v, load, SHARED, true, ty, wide),
-            (true, SHARED, false) => access!(v, load, SHARED, false, ty, wide),
-            (true, LOCAL, true) => access!(load, LOCAL, true, ty, wide),
-            (true, LOCAL, false) => access!(load, LOCAL, false, ty, wide),
-            (true, GENERIC, true) => access!(load, GENERIC, true, ty, wide),
-            (false, GLOBAL, true) => access!(v, store, GLOBAL, true, ty, wide),
-            (false, SHARED, true) => access!(v, store, SHARED, true, ty, wide),
-            (false, SHARED, false) => access!(v, store, SHARED, false, ty, wide),
-            (false, LOCAL, true) => access!(store, LOCAL, true, ty, wide),
-            (false, LOCAL, false) => access!(store, LOCAL, false, ty, wide),
-            (false, GENERIC, true) => access!(store, GENERIC, true, ty, wide),
+        let run: OpFn = match (stores, Self::space(i), place.wide) {
+            (false, GLOBAL, true) => access!(v, false, GLOBAL, true, ty, wide),
+            (false, CONST, true) => access!(false, CONST, true, ty, wide),
+            (false, SHARED, true) => access!(v, false, SHARED, true, ty, wide),
+            (false, SHARED, false) => access!(v, false, SHARED, false, ty, wide),
+            (false, LOCAL, true) => access!(false, LOCAL, true, ty, wide),
+            (false, LOCAL, false) => access!(false, LOCAL, false, ty, wide),
+            (false, GENERIC, true) => access!(false, GENERIC, true, ty, wide),
+            (true, GLOBAL, true) => access!(v, true, GLOBAL, true, ty, wide),
+            (true, SHARED, true) => access!(v, true, SHARED, true, ty, wide),
+            (true, SHARED, false) => access!(v, true, SHARED, false, ty, wide),
+            (true, LOCAL, true) => access!(true, LOCAL, true, ty, wide),
+            (true, LOCAL, false) => access!(true, LOCAL, false, ty, wide),
+            (true, GENERIC, true) => access!(true, GENERIC, true, ty, wide),
             (_, _, false) => return Err("32-bit addresses are executed in shared and local memory only".into()),
             _ => return Err("the space cannot be written".into()),
         };
-        let mut decoded = inst(run);
-        self.place(&mut decoded, place);
-        decoded.r = u16::from(synchronises(i));
+        let mut decoded = Inst::new(run);
+        let fields = self.place(&mut decoded, place);
+        decoded.set(Access { elements: elements as u16, synchronises: synchronises(i), ..fields });
+        [decoded.d, decoded.b, decoded.c, decoded.e] = slots;
         Ok(decoded)
     }
 
-    pub(super) fn place(&mut self, decoded: &mut Inst, place: &Address) {
+    /// Puts an address into an instruction, and gives its fields as those of an access of one element.
+    fn place(&mut self, decoded: &mut Inst, place: &Address) -> Access {
         decoded.a = place.base;
-        decoded.imm = place.offset;
-        decoded.p = u16::from(place.in_frame);
-        decoded.aux = self.next_touched();
+        let (offset, in_frame, touched) = (place.offset, place.in_frame, self.next_touched());
+        Access { offset, elements: 1, touched, in_frame, synchronises: false }
     }
 
     /// A 128-bit register is two 64-bit elements.
-    fn access128(&mut self, i: &Instruction, data: &Operand, place: &Address, loads: bool) -> Decoded<Inst> {
-        let whole = if loads { self.destination(data, Type::B128)? } else { self.source(data, Type::B128)? };
-        let mut decoded = self.placed(i, place, true, Type::B64, loads)?;
-        decoded.d = whole;
-        decoded.b = Slot(whole.0 + 2);
-        decoded.q = 2;
-        Ok(decoded)
+    fn access128(&mut self, i: &Instruction, data: &Operand, place: &Address, stores: bool) -> Decoded<Inst> {
+        let whole = if stores { self.source(data, Type::B128)? } else { self.destination(data, Type::B128)? };
+        let slots = [whole, Slot(whole.0 + 2), Slot::default(), Slot::default()];
+        self.placed(i, place, stores, (Type::B64, true), 2, slots)
     }
 
     /// `ld.param` by name: a constant of the launch in a kernel, units of the frame in a function.
@@ -278,7 +290,7 @@ impl Decoder<'_> {
                 signed: ty.is_signed(),
                 wide,
             };
-            let mut decoded = inst(if wide {
+            let mut decoded = Inst::new(if wide {
                 lane_op!(self.vector, |x, i, m| map1(x, i, m, |a: u64| a))
             } else {
                 lane_op!(self.vector, |x, i, m| map1(x, i, m, |a: u32| a))
@@ -287,16 +299,9 @@ impl Decoder<'_> {
             decoded.a = self.constant(value);
             return Ok(Some(decoded));
         }
-        let range = self.frame_units(*symbol)?;
-        let mut decoded = inst(plain(frame_load));
-        let mut slots = [Slot::register(self.frame.scratch); 4];
-        for (slot, item) in slots.iter_mut().zip(items) {
-            *slot = self.destination(item, if wide { Type::B64 } else { Type::B32 })?;
-        }
-        [decoded.d, decoded.b, decoded.c, decoded.e] = slots;
-        decoded.q = items.len() as u16;
-        decoded.imm = i64::from(range.first) * 4 + offset;
-        decoded.aux = crate::ops::frame::shape(ty, wide);
+        let mut decoded = Inst::new(plain(frame_load));
+        [decoded.d, decoded.b, decoded.c, decoded.e] = self.loaded(items, wide)?;
+        decoded.set(self.frame_parameter(*symbol, *offset, items.len(), Shape::of(ty, wide))?);
         Ok(Some(decoded))
     }
 
@@ -304,24 +309,17 @@ impl Decoder<'_> {
         let Operand::Address { base: Base::Symbol(symbol), offset } = address else {
             return Err("a parameter is written by name only".into());
         };
-        let range = self.frame_units(*symbol)?;
         let wide = self.wide_data(items, ty);
-        let mut decoded = inst(plain(frame_store));
-        let mut slots = [Slot::default(); 4];
-        for (slot, item) in slots.iter_mut().zip(items) {
-            *slot = match item {
-                Operand::Immediate(value) => {
-                    let bits = super::literal_bits(*value, ty);
-                    if wide { self.double(bits) } else { self.word(bits as u32) }
-                }
-                item => self.source(item, if wide { Type::B64 } else { Type::B32 })?,
-            };
-        }
-        [decoded.d, decoded.b, decoded.c, decoded.e] = slots;
-        decoded.q = items.len() as u16;
-        decoded.imm = i64::from(range.first) * 4 + offset;
-        decoded.aux = crate::ops::frame::shape(ty, wide);
+        let mut decoded = Inst::new(plain(frame_store));
+        [decoded.d, decoded.b, decoded.c, decoded.e] = self.stored(items, ty, wide)?;
+        decoded.set(self.frame_parameter(*symbol, *offset, items.len(), Shape::of(ty, wide))?);
         Ok(decoded)
+    }
+
+    /// Where elements of a parameter are in the frame.
+    fn frame_parameter(&self, symbol: Symbol, offset: i64, elements: usize, shape: Shape) -> Decoded<FrameParameter> {
+        let byte = i64::from(self.frame_units(symbol)?.first) * 4 + offset;
+        Ok(FrameParameter { byte, elements: elements as u16, shape })
     }
 
     fn atomic(&mut self, i: &Instruction) -> Decoded<Inst> {
@@ -377,8 +375,9 @@ impl Decoder<'_> {
             (Word::Cas, _) => atomics!(space, wide, u64, |o, b, c| if o == b { c } else { o }),
             _ => return Err("not an atomic operation of this type".into()),
         };
-        let mut decoded = inst(run);
-        self.place(&mut decoded, &place);
+        let mut decoded = Inst::new(run);
+        let fields = self.place(&mut decoded, &place);
+        decoded.set(fields);
         decoded.d = if returns { self.destination(&i.operands[0], ty)? } else { Slot::register(self.frame.scratch) };
         decoded.b = self.source(first, ty)?;
         decoded.c = match rest.first() {
@@ -391,21 +390,20 @@ impl Decoder<'_> {
     /// `cp.async`: the copy happens at once, so there is nothing to commit or to wait for.
     fn asynchronous(&mut self, i: &Instruction) -> Decoded<Inst> {
         if [Word::CommitGroup, Word::WaitGroup, Word::WaitAll].iter().any(|&w| i.has(w)) {
-            return Ok(inst(super::nothing));
+            return Ok(Inst::new(super::nothing));
         }
         let [to, from, Operand::Immediate(strata_ptx::ast::Immediate::Int(size)), rest @ ..] = &i.operands[..] else {
             return Err("destination, source and size are needed".into());
         };
         let (to, from) = (self.address(to)?, self.address(from)?);
-        let mut decoded = inst(if to.wide {
+        let mut decoded = Inst::new(if to.wide {
             plain(crate::ops::memory::copy_async::<true>)
         } else {
             plain(crate::ops::memory::copy_async::<false>)
         });
-        self.place(&mut decoded, &from);
+        decoded.a = from.base;
         decoded.b = to.base;
         decoded.e = self.double(to.offset as u64);
-        decoded.q = *size as u16;
         // What is not read is filled with zeros.
         decoded.c = match rest.first() {
             Some(Operand::Immediate(strata_ptx::ast::Immediate::Int(n))) => self.word(*n as u32),
@@ -413,29 +411,26 @@ impl Decoder<'_> {
             _ => self.word(*size as u32),
         };
         // A predicate in this place says that nothing is read.
-        let ignored = match rest.first() {
-            Some(p @ Operand::Not(_)) => Some(p),
-            Some(p @ Operand::Register(id)) if self.register_type(*id) == Type::Pred => Some(p),
-            _ => None,
+        let skips = match rest.first() {
+            Some(p @ Operand::Not(_)) => self.predicate_source(p)?,
+            Some(p @ Operand::Register(id)) if self.register_type(*id) == Type::Pred => self.predicate_source(p)?,
+            _ => NEVER,
         };
-        let (ignored, flip) = match ignored {
-            Some(p) => self.predicate_source(p)?,
-            None => (crate::exec::TRUE_PREDICATE, u32::MAX),
-        };
-        (decoded.r, decoded.p) = (ignored, u16::from(flip != 0));
+        decoded.set(AsyncCopy { offset: from.offset, bytes: *size as u16, touched: self.next_touched(), skips });
         Ok(decoded)
     }
 
     fn prefetch(&mut self, i: &Instruction) -> Decoded<Inst> {
         let Some(address @ Operand::Address { .. }) = i.operands.first() else {
-            return Ok(inst(super::nothing));
+            return Ok(Inst::new(super::nothing));
         };
         let place = self.address(address)?;
         if !place.wide || !matches!(Self::space(i), GLOBAL | GENERIC) {
-            return Ok(inst(super::nothing));
+            return Ok(Inst::new(super::nothing));
         }
-        let mut decoded = inst(plain(crate::ops::memory::prefetch));
-        self.place(&mut decoded, &place);
+        let mut decoded = Inst::new(plain(crate::ops::memory::prefetch));
+        let fields = self.place(&mut decoded, &place);
+        decoded.set(fields);
         Ok(decoded)
     }
 }

@@ -13,7 +13,7 @@ mod arithmetic;
 mod class;
 mod compare;
 mod control;
-mod convert;
+pub(crate) mod convert;
 mod float;
 pub(crate) mod frame;
 mod half;
@@ -27,7 +27,8 @@ mod texture;
 mod video;
 
 use crate::check::Watched;
-use crate::exec::{Exec, FIRST_PREDICATE, Flow, Inst, OpFn, Slot, TRUE_PREDICATE};
+use crate::exec::{Exec, FIRST_PREDICATE, Flow, Slot, TRUE_PREDICATE};
+use crate::inst::{Clock, Inst, Scheduled};
 use crate::kernel::{
     Block, Call, Callee, Code, Constant, Control, Exit, Kernel, Matrix, NO_BLOCK, Origin, Test, VisitInfo,
 };
@@ -157,13 +158,13 @@ impl<'a> Decoder<'a> {
             let info = class::info(function, i, self.origin.lines.line(i.span.start));
             let mut inst = self.instruction(i).unwrap_or_else(|why| {
                 self.refuse(i, &why);
-                inst(unreachable_instruction)
+                Inst::new(unreachable_instruction)
             });
             if check
                 && !matrix::is_matrix(i.op)
                 && let Some(watched) = Watched::new(&mut inst, &info, insts.len() as u32, self.wide_address(i))
             {
-                self.kernel.watched.insert(inst.aux, watched);
+                self.kernel.watched.insert(inst.touched(), watched);
             }
             insts.push(inst);
             if let Some(why) = class::order_matters(&self.origin.module, i, |r| read.contains(r)) {
@@ -176,7 +177,7 @@ impl<'a> Decoder<'a> {
         for b in &blocks {
             let end = b.first + b.length;
             for pc in (b.first..end).filter(|&pc| class::reads_clock(&function.instructions[pc as usize])) {
-                insts[pc as usize].imm = i64::from(end - pc);
+                insts[pc as usize].set(Clock { to_come: i64::from(end - pc) });
             }
         }
         let predicates = self.packing.predicates + u32::from(FIRST_PREDICATE);
@@ -329,12 +330,12 @@ impl<'a> Decoder<'a> {
             return Err("parsed, but not executed".into());
         }
         match i.op {
-            O::Bra | O::Brx | O::Ret | O::Exit => Ok(inst(nothing)),
+            O::Bra | O::Brx | O::Ret | O::Exit => Ok(Inst::new(nothing)),
             O::Call => self.built_in(i),
             O::Ld | O::Ldu | O::St | O::Atom | O::Red | O::Cp | O::Prefetch | O::Prefetchu => self.memory(i),
             // Cache policies are hints that nothing here reads.
             O::Createpolicy => {
-                let mut decoded = inst(lane_op!(self.vector, |x, i, m| map1(x, i, m, |a: u64| a)));
+                let mut decoded = Inst::new(lane_op!(self.vector, |x, i, m| map1(x, i, m, |a: u64| a)));
                 decoded.d = self.destination(&i.operands[0], Type::B64)?;
                 decoded.a = self.double(0);
                 Ok(decoded)
@@ -418,20 +419,29 @@ impl<'a> Decoder<'a> {
         self.function.registers[register.0 as usize].ty
     }
 
+    /// The slot of a register that holds a `ty`; `misfit` says what is wrong with one of another width.
+    fn register(&self, register: RegId, ty: Type, misfit: impl FnOnce(u32, u32) -> Refusal) -> Decoded<Slot> {
+        let have = self.register_type(register).bits();
+        if units(have) != units(ty.bits()) {
+            return Err(misfit(have, ty.bits()));
+        }
+        self.unit(register).map(Slot::register)
+    }
+
     /// A destination of `ty`; `_` goes to scratch.
     fn destination(&self, operand: &Operand, ty: Type) -> Decoded<Slot> {
         match operand {
-            Operand::Register(r) => {
-                let have = self.register_type(*r).bits();
-                if units(have) == units(ty.bits()) {
-                    self.unit(*r).map(Slot::register)
-                } else {
-                    Err(format!("a register of {have} bits cannot hold a result of {} bits", ty.bits()))
-                }
-            }
+            Operand::Register(r) => self.register(*r, ty, |have, bits| {
+                format!("a register of {have} bits cannot hold a result of {bits} bits")
+            }),
             Operand::Sink => Ok(Slot::register(self.frame.scratch)),
             _ => Err("the destination is no register".into()),
         }
+    }
+
+    /// A destination that is a predicate, and is wanted.
+    fn predicate_result(&self, operand: &Operand) -> Decoded<u16> {
+        self.predicate_destination(operand)?.ok_or_else(|| "the result is dropped".into())
     }
 
     /// A destination that is a predicate; `_` gives `None`.
@@ -443,13 +453,13 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A predicate source with the mask that inverts it; immediates 0 and 1 count.
-    fn predicate_source(&mut self, operand: &Operand) -> Decoded<(u16, LaneMask)> {
+    /// A predicate source; immediates 0 and 1 count.
+    fn predicate_source(&self, operand: &Operand) -> Decoded<Test> {
         match operand {
-            Operand::Register(r) => Ok((self.predicate(*r), 0)),
-            Operand::Not(r) => Ok((self.predicate(*r), LaneMask::MAX)),
-            Operand::Immediate(Immediate::Int(0)) => Ok((TRUE_PREDICATE, LaneMask::MAX)),
-            Operand::Immediate(Immediate::Int(_)) => Ok((TRUE_PREDICATE, 0)),
+            Operand::Register(r) => Ok(Test { predicate: self.predicate(*r), flip: 0 }),
+            Operand::Not(r) => Ok(Test { predicate: self.predicate(*r), flip: LaneMask::MAX }),
+            Operand::Immediate(Immediate::Int(0)) => Ok(NEVER),
+            Operand::Immediate(Immediate::Int(_)) => Ok(ALWAYS),
             _ => Err("the operand is no predicate".into()),
         }
     }
@@ -457,14 +467,8 @@ impl<'a> Decoder<'a> {
     /// A source of `ty`: register, literal or address.
     fn source(&mut self, operand: &Operand, ty: Type) -> Decoded<Slot> {
         match operand {
-            Operand::Register(r) => {
-                let have = self.register_type(*r).bits();
-                if units(have) == units(ty.bits()) {
-                    self.unit(*r).map(Slot::register)
-                } else {
-                    Err(format!("a register of {have} bits stands where {} bits are read", ty.bits()))
-                }
-            }
+            Operand::Register(r) => self
+                .register(*r, ty, |have, bits| format!("a register of {have} bits stands where {bits} bits are read")),
             Operand::Immediate(value) => Ok(self.literal(*value, ty)),
             Operand::Symbol(symbol, offset) => {
                 let address = self.symbol_value(*symbol, *offset)?;
@@ -540,10 +544,10 @@ impl<'a> Decoder<'a> {
         Ok(base.wrapping_add(offset as u64))
     }
 
-    /// Registers an instruction that the warp's scheduler handles.
-    fn add_control(&mut self, control: Control) -> i64 {
+    /// Registers an instruction that the warp's scheduler handles; `own` is what the instruction keeps beside that.
+    fn add_control(&mut self, control: Control, own: u32) -> Scheduled {
         self.controls.push(control);
-        self.controls.len() as i64 - 1
+        Scheduled { control: self.controls.len() as u32 - 1, own }
     }
 
     /// The next index into the touched ranges.
@@ -554,6 +558,7 @@ impl<'a> Decoder<'a> {
 }
 
 const ALWAYS: Test = Test { predicate: TRUE_PREDICATE, flip: 0 };
+const NEVER: Test = Test { predicate: TRUE_PREDICATE, flip: LaneMask::MAX };
 
 /// Units of a value of that many bits.
 pub(crate) const fn units(bits: u32) -> u32 {
@@ -561,25 +566,6 @@ pub(crate) const fn units(bits: u32) -> u32 {
         0..=32 => 1,
         33..=64 => 2,
         _ => 4,
-    }
-}
-
-/// An instruction with no operands yet.
-fn inst(run: OpFn) -> Inst {
-    Inst {
-        run,
-        d: Slot::default(),
-        a: Slot::default(),
-        b: Slot::default(),
-        c: Slot::default(),
-        e: Slot::default(),
-        guard: TRUE_PREDICATE,
-        p: TRUE_PREDICATE,
-        q: 0,
-        r: TRUE_PREDICATE,
-        guard_flip: 0,
-        aux: 0,
-        imm: 0,
     }
 }
 

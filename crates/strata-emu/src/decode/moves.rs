@@ -1,8 +1,11 @@
 //! Moves, selections, packing, address conversions, permutations, special registers.
 
 use super::arithmetic::plain;
-use super::{Decoded, Decoder, inst, literal_bits, units};
-use crate::exec::{Inst, OpFn, Slot};
+use super::{Decoded, Decoder, literal_bits, units};
+use crate::exec::Slot;
+use crate::inst::{
+    AddressConversion, Inst, LocalAddress, OpFn, Parts, PredicateMove, Selection, SignSelection, SpaceTest,
+};
 use crate::kernel::Constant;
 use crate::lane_op;
 use crate::lanes::{map1, map3, select};
@@ -11,6 +14,7 @@ use crate::ops::moves::{is_space, local_address, pack, pack_bytes, unpack};
 use crate::ops::special;
 use crate::semantics::bits::{self, PermuteMode};
 use crate::semantics::float::Float;
+use strata_core::Space;
 use strata_ptx::ast::{Instruction, Opcode as O, Operand, Special, StateSpace, Symbol, Type, Word};
 
 impl Decoder<'_> {
@@ -40,13 +44,13 @@ impl Decoder<'_> {
             return Err("a move has two operands".into());
         };
         if ty == Type::Pred {
-            let mut decoded = inst(plain(|x, i, m| {
-                let bits = x.predicate(i.r) ^ i.aux;
-                x.set_predicate(i.p, m, bits);
+            let mut decoded = Inst::new(plain(|x, i, m| {
+                let PredicateMove { result, from } = i.fields();
+                let bits = x.truth(from);
+                x.set_predicate(result, m, bits);
                 crate::exec::Flow::Next
             }));
-            decoded.p = self.predicate_destination(d)?.ok_or("the result is dropped")?;
-            (decoded.r, decoded.aux) = self.predicate_source(a)?;
+            decoded.set(PredicateMove { result: self.predicate_result(d)?, from: self.predicate_source(a)? });
             return Ok(decoded);
         }
         match (d, a) {
@@ -54,37 +58,45 @@ impl Decoder<'_> {
             (whole, Operand::Vector(parts)) => return self.pack(whole, parts, ty),
             (_, Operand::Special(special)) => return self.special(d, *special),
             (_, Operand::Symbol(symbol, offset)) => {
-                if let Some(decoded) = self.frame_address(d, *symbol, *offset, ty)? {
+                if let Some(decoded) = self.frame_address(d, *symbol, *offset, ty, 0)? {
                     return Ok(decoded);
                 }
             }
             _ => {}
         }
         if ty == Type::B128 {
-            let mut decoded = inst(plain(crate::ops::moves::copy128));
+            let mut decoded = Inst::new(plain(crate::ops::moves::copy128));
             decoded.d = self.destination(d, ty)?;
             decoded.a = self.source(a, ty)?;
             return Ok(decoded);
         }
-        let mut decoded = inst(self.copy(units(ty.bits()) == 2));
+        let mut decoded = Inst::new(self.copy(units(ty.bits()) == 2));
         decoded.d = self.destination(d, ty)?;
         decoded.a = self.source(a, ty)?;
         Ok(decoded)
     }
 
-    /// Addresses that are only known when the frame or the launch is: `.local` variables and parameters.
-    fn frame_address(&mut self, d: &Operand, symbol: Symbol, offset: i64, ty: Type) -> Decoded<Option<Inst>> {
+    /// Addresses that are only known when the frame or the launch is: `.local` variables and parameters. Those of local
+    /// memory are moved into `window`.
+    fn frame_address(
+        &mut self,
+        d: &Operand,
+        symbol: Symbol,
+        offset: i64,
+        ty: Type,
+        window: u64,
+    ) -> Decoded<Option<Inst>> {
         match symbol {
             Symbol::Local(v) if self.function.variables[v as usize].space == StateSpace::Local => {
-                let mut decoded = inst(plain(local_address));
+                let mut decoded = Inst::new(plain(local_address));
                 decoded.d = self.destination(d, ty)?;
-                decoded.imm = self.frame.local_at[v as usize] as i64 + offset;
-                decoded.q = units(ty.bits()) as u16;
+                let offset = (self.frame.local_at[v as usize] as i64 + offset).wrapping_add(window as i64);
+                decoded.set(LocalAddress { offset, wide: units(ty.bits()) == 2 });
                 Ok(Some(decoded))
             }
             Symbol::Param(p) if self.function.is_entry => {
                 let base = super::frame::param_offsets(self.function).0[p as usize];
-                let mut decoded = inst(self.copy(true));
+                let mut decoded = Inst::new(self.copy(true));
                 decoded.d = self.destination(d, Type::U64)?;
                 decoded.a = self.constant(Constant::ParamAddress((i64::from(base) + offset) as u32));
                 Ok(Some(decoded))
@@ -97,7 +109,7 @@ impl Decoder<'_> {
     fn unpack(&mut self, parts: &[Operand], whole: &Operand, ty: Type) -> Decoded<Inst> {
         let bits = ty.bits() / parts.len() as u32;
         let slots = self.parts(parts, bits, true)?;
-        let mut decoded = inst(match (ty.bits(), bits) {
+        let mut decoded = Inst::new(match (ty.bits(), bits) {
             (32, 16) => plain(unpack::<u32, 16>),
             (32, 8) => plain(unpack::<u32, 8>),
             (64, 32) => plain(unpack::<u64, 32>),
@@ -108,7 +120,7 @@ impl Decoder<'_> {
             _ => return Err("no such division of a register".into()),
         });
         decoded.a = self.source(whole, ty)?;
-        decoded.q = parts.len() as u16;
+        decoded.set(Parts { count: parts.len() as u16 });
         [decoded.d, decoded.b, decoded.c, decoded.e] = slots;
         Ok(decoded)
     }
@@ -117,7 +129,7 @@ impl Decoder<'_> {
     fn pack(&mut self, whole: &Operand, parts: &[Operand], ty: Type) -> Decoded<Inst> {
         let bits = ty.bits() / parts.len() as u32;
         let slots = self.parts(parts, bits, false)?;
-        let mut decoded = inst(match (ty.bits(), bits) {
+        let mut decoded = Inst::new(match (ty.bits(), bits) {
             (32, 16) => plain(pack::<u32, 16>),
             (32, 8) => plain(pack_bytes::<u32>),
             (64, 32) => plain(pack::<u64, 32>),
@@ -127,7 +139,7 @@ impl Decoder<'_> {
             _ => return Err("no such composition of a register".into()),
         });
         decoded.d = self.destination(whole, ty)?;
-        decoded.q = parts.len() as u16;
+        decoded.set(Parts { count: parts.len() as u16 });
         [decoded.a, decoded.b, decoded.c, decoded.e] = slots;
         Ok(decoded)
     }
@@ -167,12 +179,12 @@ impl Decoder<'_> {
             _ => None,
         };
         if let Some(constant) = constant {
-            let mut decoded = inst(self.copy(false));
+            let mut decoded = Inst::new(self.copy(false));
             decoded.d = self.destination(d, Type::U32)?;
             decoded.a = self.constant(constant);
             return Ok(decoded);
         }
-        let mut decoded = inst(special::reader(special, wide).ok_or("not a special register this machine has")?);
+        let mut decoded = Inst::new(special::reader(special, wide).ok_or("not a special register this machine has")?);
         decoded.d = self.destination(d, if wide { Type::U64 } else { Type::U32 })?;
         Ok(decoded)
     }
@@ -193,18 +205,18 @@ impl Decoder<'_> {
         };
         // A variable named here may be local to the frame: take its address first, then move it into the window.
         if let Operand::Symbol(symbol, offset) = a
-            && let Some(mut decoded) = self.frame_address(d, *symbol, *offset, ty)?
+            && let Some(decoded) = self.frame_address(d, *symbol, *offset, ty, window)?
         {
-            decoded.imm = decoded.imm.wrapping_add(window as i64);
             return Ok(decoded);
         }
-        let mut decoded = inst(self.copy(true));
+        let mut decoded = Inst::new(self.copy(true));
         if window != 0 {
             decoded.run = lane_op!(self.vector, |x, i, m| {
-                let distance = i.imm as u64;
+                let distance = i.fields::<AddressConversion>().distance as u64;
                 map1(x, i, m, |a: u64| a.wrapping_add(distance))
             });
-            decoded.imm = if i.has(Word::To) { (window as i64).wrapping_neg() } else { window as i64 };
+            let distance = if i.has(Word::To) { (window as i64).wrapping_neg() } else { window as i64 };
+            decoded.set(AddressConversion { distance });
         } else if ty.bits() == 32 {
             decoded.run = self.copy(false);
         }
@@ -217,23 +229,23 @@ impl Decoder<'_> {
         let ty = i.ty().ok_or("the type is missing")?;
         let run: OpFn = if units(ty.bits()) == 2 {
             lane_op!(self.vector, |x, i, m| {
-                let p = x.predicate(i.r) ^ i.aux;
+                let p = x.truth(i.fields::<Selection>().by);
                 select::<u64>(x, i, m, p)
             })
         } else {
             lane_op!(self.vector, |x, i, m| {
-                let p = x.predicate(i.r) ^ i.aux;
+                let p = x.truth(i.fields::<Selection>().by);
                 select::<u32>(x, i, m, p)
             })
         };
         let [d, a, b, c] = &i.operands[..] else {
             return Err("four operands are needed".into());
         };
-        let mut decoded = inst(run);
+        let mut decoded = Inst::new(run);
         decoded.d = self.destination(d, ty)?;
         decoded.a = self.source(a, ty)?;
         decoded.b = self.source(b, ty)?;
-        (decoded.r, decoded.aux) = self.predicate_source(c)?;
+        decoded.set(Selection { by: self.predicate_source(c)? });
         Ok(decoded)
     }
 
@@ -249,39 +261,40 @@ impl Decoder<'_> {
                 lane_op!(v, |x, i, m| map3(x, i, m, |a: u32, b: u32, c: i32| if c >= 0 { a } else { b }))
             }
             (false, true) => lane_op!(v, |x, i, m| {
-                let ftz = i.imm != 0;
+                let SignSelection { ftz } = i.fields();
                 map3(x, i, m, |a: u32, b: u32, c: f32| if c.flush(ftz) >= 0.0 { a } else { b })
             }),
             (true, false) => {
                 lane_op!(v, |x, i, m| map3(x, i, m, |a: u64, b: u64, c: i32| if c >= 0 { a } else { b }))
             }
             (true, true) => lane_op!(v, |x, i, m| {
-                let ftz = i.imm != 0;
+                let SignSelection { ftz } = i.fields();
                 map3(x, i, m, |a: u64, b: u64, c: f32| if c.flush(ftz) >= 0.0 { a } else { b })
             }),
         };
         let [d, a, b, c] = &i.operands[..] else {
             return Err("four operands are needed".into());
         };
-        let mut decoded = inst(run);
+        let mut decoded = Inst::new(run);
         decoded.d = self.destination(d, ty)?;
         decoded.a = self.source(a, ty)?;
         decoded.b = self.source(b, ty)?;
         decoded.c = self.source(c, by)?;
-        decoded.imm = i64::from(i.has(Word::Ftz));
+        decoded.set(SignSelection { ftz: i.has(Word::Ftz) });
         Ok(decoded)
     }
 
     fn is_space(&mut self, i: &Instruction) -> Decoded<Inst> {
-        let mut decoded = inst(plain(is_space));
-        decoded.p = self.predicate_destination(&i.operands[0])?.ok_or("the result is dropped")?;
+        let mut decoded = Inst::new(plain(is_space));
+        let result = self.predicate_result(&i.operands[0])?;
         decoded.a = self.source(&i.operands[1], Type::U64)?;
-        decoded.imm = match i.space() {
-            Some(StateSpace::Shared) => 1,
-            Some(StateSpace::Local) => 2,
-            Some(StateSpace::Global) => 3,
-            _ => 0,
+        let space = match i.space() {
+            Some(StateSpace::Shared) => Space::Shared,
+            Some(StateSpace::Local) => Space::Local,
+            Some(StateSpace::Global) => Space::Global,
+            _ => Space::None,
         };
+        decoded.set(SpaceTest { result, space });
         Ok(decoded)
     }
 

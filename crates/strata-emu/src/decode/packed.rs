@@ -1,7 +1,7 @@
 //! Integers packed into a register, and pairs of f32.
 
 use super::{Decoded, Decoder, rounding};
-use crate::exec::{Inst, OpFn};
+use crate::inst::{Inst, Modified, OpFn};
 use crate::lane_op;
 use crate::lanes::{map2, map3};
 use crate::semantics::float::FloatMode;
@@ -21,13 +21,14 @@ macro_rules! packed {
     };
 }
 
-/// `.ftz` in `imm` of an instruction on pairs of f32; the rounding is above it.
+/// `.ftz` in [`Modified::modifiers`] of an instruction on pairs of f32; the rounding is above it.
 const FTZ: i64 = 1;
 const ROUNDING_SHIFT: u32 = 8;
 
 fn mode(i: &Inst) -> (Rounding, FloatMode) {
-    let mode = FloatMode { ftz: i.imm & FTZ != 0, sat: false };
-    (Rounding::ALL[(i.imm >> ROUNDING_SHIFT) as usize & 3], mode)
+    let Modified { modifiers } = i.fields();
+    let mode = FloatMode { ftz: modifiers & FTZ != 0, sat: false };
+    (Rounding::ALL[(modifiers >> ROUNDING_SHIFT) as usize & 3], mode)
 }
 
 /// Applies `f` to both elements of pairs of f32.
@@ -79,7 +80,8 @@ impl Decoder<'_> {
         };
         let mut decoded = self.uniform(i, Type::F32x2, run)?;
         let towards = Rounding::ALL.iter().position(|&r| r == rounding(i)).unwrap_or(0) as i64;
-        decoded.imm = if i.has(Word::Ftz) { FTZ } else { 0 } | towards << ROUNDING_SHIFT;
+        let modifiers = if i.has(Word::Ftz) { FTZ } else { 0 } | towards << ROUNDING_SHIFT;
+        decoded.set(Modified { modifiers });
         Ok(decoded)
     }
 }

@@ -1,14 +1,14 @@
 //! `cvt` from and to pairs of 8-bit floats.
 
 use super::arithmetic::plain;
-use super::{Decoded, Decoder, inst};
-use crate::exec::Inst;
+use super::{Decoded, Decoder};
+use crate::inst::{Inst, Modified};
 use crate::lanes::{map1, map2};
 use crate::semantics::half::{F16, HalfFormat};
 use crate::semantics::small::{E4M3, E5M2, Small};
 use strata_ptx::ast::{Instruction, Type, Word};
 
-/// The format and `.relu`, as `imm` keeps them.
+/// Bits of [`Modified::modifiers`]: the format and `.relu`.
 const E5M2_FLAG: i64 = 1;
 const RELU_FLAG: i64 = 2;
 
@@ -18,12 +18,13 @@ pub(super) fn is_small(i: &Instruction) -> bool {
 }
 
 fn format(i: &Inst) -> Small {
-    if i.imm & E5M2_FLAG != 0 { E5M2 } else { E4M3 }
+    if i.fields::<Modified>().modifiers & E5M2_FLAG != 0 { E5M2 } else { E4M3 }
 }
 
 /// `.relu`: what is negative becomes +0, NaN stays.
 fn rectified(i: &Inst, value: f32) -> f32 {
-    if i.imm & RELU_FLAG != 0 && value.is_sign_negative() && !value.is_nan() { 0.0 } else { value }
+    let relu = i.fields::<Modified>().modifiers & RELU_FLAG != 0;
+    if relu && value.is_sign_negative() && !value.is_nan() { 0.0 } else { value }
 }
 
 /// Two numbers as a pair; the first is the upper one.
@@ -36,16 +37,16 @@ impl Decoder<'_> {
     pub(super) fn small_floats(&mut self, i: &Instruction) -> Decoded<Inst> {
         let types: Vec<Type> = i.types().collect();
         let mut decoded = match types[..] {
-            [Type::F16x2, _] => inst(plain(|x, i, m| unsafe {
+            [Type::F16x2, _] => Inst::new(plain(|x, i, m| unsafe {
                 map1(x, i, m, |pair: u16| {
                     let half = |bits: u8| u32::from(F16::narrow(rectified(i, format(i).widen(bits))));
                     half((pair >> 8) as u8) << 16 | half(pair as u8)
                 })
             })),
-            [_, Type::F16x2] => inst(plain(|x, i, m| unsafe {
+            [_, Type::F16x2] => Inst::new(plain(|x, i, m| unsafe {
                 map1(x, i, m, |halves: u32| pair(i, F16::widen((halves >> 16) as u16), F16::widen(halves as u16)))
             })),
-            [_, Type::F32] => inst(plain(|x, i, m| unsafe { map2(x, i, m, |a: f32, b: f32| pair(i, a, b)) })),
+            [_, Type::F32] => Inst::new(plain(|x, i, m| unsafe { map2(x, i, m, |a: f32, b: f32| pair(i, a, b)) })),
             _ => return Err("not a conversion of 8-bit floats".into()),
         };
         decoded.d = self.destination(&i.operands[0], types[0])?;
@@ -54,7 +55,7 @@ impl Decoder<'_> {
             decoded.b = self.source(low, types[1])?;
         }
         let flag = |word, bit| if i.has(word) { bit } else { 0 };
-        decoded.imm = flag(Word::E5m2x2, E5M2_FLAG) | flag(Word::Relu, RELU_FLAG);
+        decoded.set(Modified { modifiers: flag(Word::E5m2x2, E5M2_FLAG) | flag(Word::Relu, RELU_FLAG) });
         Ok(decoded)
     }
 }

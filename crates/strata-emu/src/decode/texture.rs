@@ -1,8 +1,8 @@
 //! Textures and surfaces.
 
 use super::arithmetic::plain;
-use super::{Decoded, Decoder, inst};
-use crate::exec::Inst;
+use super::{Decoded, Decoder};
+use crate::inst::{ImageAccess, ImageQuery, Inst};
 use crate::ops::surface::{self, Outside, SurfaceAccess};
 use crate::ops::texture::{self, Coordinates, Fetch, Query};
 use strata_ptx::ast::{Base, Instruction, Opcode as O, Operand, Type, Word};
@@ -69,10 +69,9 @@ impl Decoder<'_> {
         let gathers =
             (i.op == O::Tld4).then(|| [Word::R, Word::G, Word::B, Word::A].iter().position(|&w| i.has(w))).flatten();
         let integer = i.types().last() == Some(Type::S32);
-        let mut decoded = inst(plain(texture::fetch));
+        let mut decoded = Inst::new(plain(texture::fetch));
         self.fetches.push(Fetch { at, integer, gathers, results: [r?, g?, b?, a?] });
-        decoded.imm = self.fetches.len() as i64 - 1;
-        decoded.aux = self.next_touched();
+        decoded.set(ImageAccess { entry: self.fetches.len() - 1, touched: self.next_touched() });
         Ok(decoded)
     }
 
@@ -98,10 +97,9 @@ impl Decoder<'_> {
             () if i.has(Word::Zero) => Outside::Zero,
             () => Outside::Trap,
         };
-        let mut decoded = inst(plain(surface::access));
+        let mut decoded = Inst::new(plain(surface::access));
         self.surfaces.push(SurfaceAccess { at, data, size: ty.bytes() as usize, outside, stores });
-        decoded.imm = self.surfaces.len() as i64 - 1;
-        decoded.aux = self.next_touched();
+        decoded.set(ImageAccess { entry: self.surfaces.len() - 1, touched: self.next_touched() });
         Ok(decoded)
     }
 
@@ -117,12 +115,11 @@ impl Decoder<'_> {
             Word::NormalizedCoords => Some(Query::Normalized),
             _ => None,
         });
-        let mut decoded = inst(plain(texture::query));
+        let mut decoded = Inst::new(plain(texture::query));
         decoded.d = self.destination(d, Type::B32)?;
         decoded.a = self.source(&Operand::Register(*handle), Type::U64)?;
-        decoded.imm = *offset;
-        decoded.q = u16::from(i.op == O::Suq);
-        decoded.r = query.ok_or("the question is missing")? as u16;
+        let asked = query.ok_or("the question is missing")?;
+        decoded.set(ImageQuery { offset: *offset, of_surface: i.op == O::Suq, asked });
         Ok(decoded)
     }
 }

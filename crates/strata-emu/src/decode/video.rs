@@ -1,9 +1,11 @@
 //! Video instructions: parts of registers, with a second operation.
 //!
-//! They are rare, so one loop serves all scalar forms and one all packed forms; what they do is looked up in `imm`.
+//! They are rare, so one loop serves all scalar forms and one all packed forms; what they do is looked up in their
+//! modifiers.
 
-use super::{Decoded, Decoder, inst};
-use crate::exec::{Exec, Flow, Inst};
+use super::{Decoded, Decoder};
+use crate::exec::{Exec, Flow};
+use crate::inst::{Inst, Modified};
 use crate::lanes::{read_lanes, write_lanes};
 use crate::semantics::bits::Amount;
 use crate::semantics::video::{
@@ -13,7 +15,8 @@ use crate::semantics::video::{
 use strata_core::LaneMask;
 use strata_ptx::ast::{Instruction, Opcode as O, Operand, Type, Word};
 
-/// What a video instruction does: index into this table in the low byte of `imm`.
+/// What a video instruction does: index into this table in the low byte of
+/// [`Modified::modifiers`].
 const OPERATIONS: [VideoOp; 16] = [
     VideoOp::Add,
     VideoOp::Sub,
@@ -36,7 +39,7 @@ const OPERATIONS: [VideoOp; 16] = [
 /// Parts of a register: index into this table.
 const PARTS: [Part; 7] = [Part::Word, Part::B0, Part::B1, Part::B2, Part::B3, Part::H0, Part::H1];
 
-/// Bits of `imm`: the operation below them, fields above.
+/// Bits of [`Modified::modifiers`]: the operation below them, fields above.
 const SIGNED_A: i64 = 1 << 8;
 const SIGNED_B: i64 = 1 << 9;
 const SIGNED_D: i64 = 1 << 10;
@@ -68,7 +71,7 @@ impl Decoder<'_> {
         let [d, a, b, rest @ ..] = &i.operands[..] else {
             return Err("operands are missing".into());
         };
-        let mut decoded = inst(match (elements, i.op) {
+        let mut decoded = Inst::new(match (elements, i.op) {
             (Some(Elements::Two), _) => packed_halves,
             (Some(Elements::Four), _) => packed_bytes,
             (None, O::Vmad) => multiply_add,
@@ -79,7 +82,7 @@ impl Decoder<'_> {
         let sources = types.get(types.len().saturating_sub(2)..).unwrap_or_default();
         let signed = |ty: Option<&Type>, bit: i64| if ty.is_some_and(|t| t.is_signed()) { bit } else { 0 };
         let result = if types.len() == 3 { types.first() } else { None };
-        decoded.imm = operation(i)?
+        let mut modifiers = operation(i)?
             | signed(sources.first(), SIGNED_A)
             | signed(sources.get(1), SIGNED_B)
             | signed(result, SIGNED_D)
@@ -95,13 +98,13 @@ impl Decoder<'_> {
             (None, [_, ..]) => MERGE,
             (_, []) => NOTHING,
         };
-        decoded.imm |= combine << COMBINE_SHIFT;
+        modifiers |= combine << COMBINE_SHIFT;
         if elements.is_none() {
-            decoded.imm |= part(a)? << PART_A_SHIFT | part(b)? << PART_B_SHIFT | part(d)? << PART_D_SHIFT;
+            modifiers |= part(a)? << PART_A_SHIFT | part(b)? << PART_B_SHIFT | part(d)? << PART_D_SHIFT;
         } else {
             whole(a)?;
             whole(b)?;
-            decoded.imm |= written_elements(d, elements)? << MASK_SHIFT;
+            modifiers |= written_elements(d, elements)? << MASK_SHIFT;
         }
         if i.op == O::Vmad {
             let scale = if i.has(Word::Shr7) {
@@ -111,8 +114,9 @@ impl Decoder<'_> {
             } else {
                 0
             };
-            decoded.imm |= scale << SCALE_SHIFT | if i.has(Word::Po) { PLUS_ONE } else { 0 };
+            modifiers |= scale << SCALE_SHIFT | if i.has(Word::Po) { PLUS_ONE } else { 0 };
         }
+        decoded.set(Modified { modifiers });
         decoded.d = self.destination(&register(d), Type::U32)?;
         decoded.a = self.source32(&register(a))?;
         decoded.b = self.source32(&register(b))?;
@@ -193,12 +197,12 @@ fn written_elements(operand: &Operand, elements: Option<Elements>) -> Decoded<i6
     Ok(numbers.bytes().fold(0, |mask, digit| mask | 1 << (digit & 3)))
 }
 
-fn operation_of(i: &Inst) -> VideoOp {
-    OPERATIONS[i.imm as usize & 0xf]
+fn operation_of(modifiers: i64) -> VideoOp {
+    OPERATIONS[modifiers as usize & 0xf]
 }
 
-fn part_at(i: &Inst, shift: u32) -> Part {
-    PARTS[(i.imm >> shift) as usize & 7]
+fn part_at(modifiers: i64, shift: u32) -> Part {
+    PARTS[(modifiers >> shift) as usize & 7]
 }
 
 /// Reads the three sources and writes `f` of them.
@@ -211,59 +215,62 @@ unsafe fn apply(x: &mut Exec<'_>, i: &Inst, m: LaneMask, f: impl Fn(u32, u32, u3
     Flow::Next
 }
 
-fn operands(i: &Inst, a: u32, b: u32) -> (VideoOperand, VideoOperand) {
+fn operands(modifiers: i64, a: u32, b: u32) -> (VideoOperand, VideoOperand) {
     (
-        VideoOperand { bits: a, signed: i.imm & SIGNED_A != 0, part: part_at(i, PART_A_SHIFT) },
-        VideoOperand { bits: b, signed: i.imm & SIGNED_B != 0, part: part_at(i, PART_B_SHIFT) },
+        VideoOperand { bits: a, signed: modifiers & SIGNED_A != 0, part: part_at(modifiers, PART_A_SHIFT) },
+        VideoOperand { bits: b, signed: modifiers & SIGNED_B != 0, part: part_at(modifiers, PART_B_SHIFT) },
     )
 }
 
 unsafe fn scalar(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let combine = match i.imm >> COMBINE_SHIFT & 0xf {
+    let Modified { modifiers } = i.fields();
+    let combine = match modifiers >> COMBINE_SHIFT & 0xf {
         NOTHING => Combine::Nothing,
-        MERGE => Combine::Merge(part_at(i, PART_D_SHIFT)),
+        MERGE => Combine::Merge(part_at(modifiers, PART_D_SHIFT)),
         ADD => Combine::Add,
         MIN => Combine::Min,
         _ => Combine::Max,
     };
-    let result = VideoResult { signed: i.imm & SIGNED_D != 0, sat: i.imm & SAT != 0, combine };
-    let op = operation_of(i);
+    let result = VideoResult { signed: modifiers & SIGNED_D != 0, sat: modifiers & SAT != 0, combine };
+    let op = operation_of(modifiers);
     // SAFETY: the caller of an `OpFn` guarantees what the loop needs.
     unsafe {
         apply(x, i, m, |a, b, c| {
-            let (a, b) = operands(i, a, b);
+            let (a, b) = operands(modifiers, a, b);
             video(op, a, b, c, result)
         })
     }
 }
 
 unsafe fn multiply_add(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let form = if i.imm & PLUS_ONE != 0 { VmadForm::PlusOne } else { VmadForm::Plain };
-    let scale = (i.imm >> SCALE_SHIFT) as u32 & 0xf;
+    let Modified { modifiers } = i.fields();
+    let form = if modifiers & PLUS_ONE != 0 { VmadForm::PlusOne } else { VmadForm::Plain };
+    let scale = (modifiers >> SCALE_SHIFT) as u32 & 0xf;
     // SAFETY: the caller of an `OpFn` guarantees what the loop needs.
     unsafe {
         apply(x, i, m, |a, b, c| {
-            let (a, b) = operands(i, a, b);
-            vmad(a, b, c, form, scale, i.imm & SAT != 0)
+            let (a, b) = operands(modifiers, a, b);
+            vmad(a, b, c, form, scale, modifiers & SAT != 0)
         })
     }
 }
 
 /// The elements of two registers, in order.
 unsafe fn packed(x: &mut Exec<'_>, i: &Inst, m: LaneMask, elements: Elements) -> Flow {
+    let Modified { modifiers } = i.fields();
     let (first, second) = match elements {
         Elements::Two => ([0, 1, 0, 0], [2, 3, 0, 0]),
         Elements::Four => ([0, 1, 2, 3], [4, 5, 6, 7]),
     };
-    let first = SimdSelect { signed: i.imm & SIGNED_A != 0, elements: first };
-    let second = SimdSelect { signed: i.imm & SIGNED_B != 0, elements: second };
+    let first = SimdSelect { signed: modifiers & SIGNED_A != 0, elements: first };
+    let second = SimdSelect { signed: modifiers & SIGNED_B != 0, elements: second };
     let result = SimdResult {
-        signed: i.imm & SIGNED_D != 0,
-        sat: i.imm & SAT != 0,
-        accumulate: i.imm >> COMBINE_SHIFT & 0xf == ADD,
-        mask: (i.imm >> MASK_SHIFT) as u8 & 0xf,
+        signed: modifiers & SIGNED_D != 0,
+        sat: modifiers & SAT != 0,
+        accumulate: modifiers >> COMBINE_SHIFT & 0xf == ADD,
+        mask: (modifiers >> MASK_SHIFT) as u8 & 0xf,
     };
-    let op = operation_of(i);
+    let op = operation_of(modifiers);
     // SAFETY: the caller of an `OpFn` guarantees what the loop needs.
     unsafe { apply(x, i, m, |a, b, c| video_simd(op, elements, (a, first), (b, second), c, result)) }
 }

@@ -106,7 +106,7 @@ pub enum MemoryError {
     /// A host copy leaves its allocation.
     #[error("the range {start}..{end} is not inside one live allocation{nearest}")]
     OutOfRange {
-        /// First byte.
+        /// First byte of the copy.
         start: Addr,
         /// One past the last byte.
         end: Addr,

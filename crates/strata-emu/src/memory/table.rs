@@ -18,7 +18,7 @@ pub(super) enum Kind {
 pub struct AllocationRecord {
     /// Number in order of allocation, never reused.
     pub id: u32,
-    /// First byte.
+    /// Address of its first byte.
     pub start: Addr,
     /// Size as asked for (0 counts as 1).
     pub size: Bytes,
@@ -42,21 +42,21 @@ pub enum Nearest {
     },
     /// The access begins in a live allocation and ends outside.
     Across {
-        /// The allocation.
+        /// The allocation in which it begins.
         of: AllocationRecord,
         /// Bytes between the address and its end.
         room: u64,
     },
     /// It lies past the end of a live allocation.
     After {
-        /// The allocation.
+        /// The last live allocation before the address.
         of: AllocationRecord,
         /// Bytes between its end and the address.
         past: u64,
     },
     /// It lies before the first live allocation.
     Before {
-        /// The allocation.
+        /// The first live allocation.
         of: AllocationRecord,
         /// Bytes between the address and its start.
         short: u64,

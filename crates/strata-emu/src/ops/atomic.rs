@@ -2,11 +2,10 @@
 //!
 //! Lanes take effect in lane order. When CTAs run on several host threads, the update is a host compare-and-swap; only
 //! operations whose order cannot be observed are allowed then (see `launch`).
-//!
-//! Operands: `a` address, `imm` offset, `aux` touched range, `d` old value, `b` and `c` operands.
 
 use super::memory::{GENERIC, GLOBAL, SHARED, addresses, lane_pointer, report, window};
-use crate::exec::{Exec, Flow, Inst};
+use crate::exec::{Exec, Flow};
+use crate::inst::{Access, Inst};
 use crate::lanes::Lane;
 use crate::memory::SHARED_WINDOW;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -68,7 +67,7 @@ pub(crate) unsafe fn atomic<const SPACE: u8, const WIDE: bool, T: Word>(
     update: impl Fn(T, T, T) -> T,
 ) -> Flow {
     // SAFETY: decoding gave slots of these sizes.
-    let addr = unsafe { addresses::<WIDE>(x, i) };
+    let addr = unsafe { addresses::<WIDE>(x, i.a, i.fields::<Access>().offset) };
     let width = if size_of::<T>() == 2 { 2 } else { size_of::<T::Stored>() as u64 };
     let many = x.launch.parallel;
     let (mut global, mut changed) = (0, false);

@@ -2,8 +2,9 @@
 //!
 //! Arguments and results are variables of the frame: one unit per four bytes, 64-bit values in two.
 
-use crate::exec::{Exec, Flow, Inst, Slot};
+use crate::exec::{Exec, Flow, Slot};
 use crate::fault::Cause;
+use crate::inst::Inst;
 use crate::lanes::{read_lanes, write_lanes};
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW};
 use crate::ops::local::local_address;

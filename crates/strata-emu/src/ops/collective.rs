@@ -4,7 +4,8 @@
 //! it. When all members of the mask (slot `e`) are here, both happen at once; otherwise the split waits, and the scheduler
 //! calls *finish* when the last member has come, even if members stand at different instructions.
 
-use crate::exec::{Exec, Flow, Inst, OpFn};
+use crate::exec::{Exec, Flow};
+use crate::inst::{Collective, Inst, OpFn, Vote};
 use crate::kernel::Control;
 use crate::lanes::{CHUNK, Stored, chunk_mask, read_lanes, write_lanes};
 use crate::semantics::float::{Float, MinMaxMode};
@@ -71,8 +72,8 @@ pub(crate) unsafe fn warp_barrier(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Fl
     }
 }
 
-/// A collective: its code when it meets an instruction, and what the scheduler needs to finish it later.
-pub(crate) struct Collective {
+/// A collective: its code when a split meets the instruction, and what the scheduler needs to finish it later.
+pub(crate) struct Halves {
     pub(crate) run: OpFn,
     pub(crate) control: Control,
 }
@@ -99,7 +100,7 @@ macro_rules! collective {
                 }
             }
         }
-        Collective { run, control: Control::Collective { gather: $gather, finish: $finish } }
+        Halves { run, control: Control::Collective { gather: $gather, finish: $finish } }
     }};
 }
 
@@ -126,9 +127,10 @@ unsafe fn gather64(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     Flow::Next
 }
 
-/// Puts predicate `r` into the exchange area.
+/// Puts a predicate into the exchange area.
 unsafe fn gather_predicate(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let bits = x.predicate(i.r) ^ i.aux;
+    let Vote { given, .. } = i.fields();
+    let bits = x.truth(given);
     let exchange = x.exchange();
     exchange.predicate = exchange.predicate & !m | bits & m;
     Flow::Next
@@ -136,7 +138,7 @@ unsafe fn gather_predicate(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
 
 /// Which lane a shuffle reads, and whether it is in range.
 #[inline(always)]
-fn source_lane(mode: i64, lane: u32, b: u32, c: u32) -> (u32, bool) {
+fn source_lane(mode: u32, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (clamp, segment) = (c & 31, c >> 8 & 31);
     let b = b & 31;
     let max = (lane & segment) | (clamp & !segment);
@@ -150,20 +152,18 @@ fn source_lane(mode: i64, lane: u32, b: u32, c: u32) -> (u32, bool) {
     if inside { (j & 31, true) } else { (lane, false) }
 }
 
-/// Shuffle modes, as `imm >> CONTROL_BITS` of the instruction.
-pub(crate) const UP: i64 = 0;
-pub(crate) const DOWN: i64 = 1;
-pub(crate) const BFLY: i64 = 2;
-pub(crate) const IDX: i64 = 3;
-/// Low bits of `imm` hold the index of the control entry.
-pub(crate) const CONTROL_BITS: u32 = 32;
+/// Shuffle modes.
+pub(crate) const UP: u32 = 0;
+pub(crate) const DOWN: u32 = 1;
+pub(crate) const BFLY: u32 = 2;
+pub(crate) const IDX: u32 = 3;
 
-/// `shfl.sync`: `d|p = a` of another lane chosen by `b` and `c`; `q` is 1 if the predicate is wanted.
+/// `shfl.sync`: `d|p = a` of another lane chosen by `b` and `c`.
 unsafe fn finish_shuffle(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     // One loop per mode, so that nothing but a lane's operands decides what it does.
     // SAFETY: passed on to the caller of an `OpFn`.
     unsafe {
-        match i.imm >> CONTROL_BITS {
+        match i.scheduled().own {
             UP => shuffle_by::<UP>(x, i, m),
             DOWN => shuffle_by::<DOWN>(x, i, m),
             BFLY => shuffle_by::<BFLY>(x, i, m),
@@ -173,7 +173,7 @@ unsafe fn finish_shuffle(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
 }
 
 #[inline(always)]
-unsafe fn shuffle_by<const MODE: i64>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+unsafe fn shuffle_by<const MODE: u32>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     // SAFETY: decoding gave 32-bit slots.
     unsafe {
         let (b, c) = (read_lanes::<u32>(x, i.b), read_lanes::<u32>(x, i.c));
@@ -193,34 +193,35 @@ unsafe fn shuffle_by<const MODE: i64>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -
             values[source] as u32 & (here >> source & 1).wrapping_neg()
         });
         write_lanes::<u32>(x, i.d, m, |l| results[l]);
-        if i.q != 0 {
-            x.set_predicate(i.p, m, inside);
+        if let Some(result) = i.fields::<Collective>().result {
+            x.set_predicate(result, m, inside);
         }
     }
     Flow::Next
 }
 
-/// `vote.sync`: the mode is `imm >> CONTROL_BITS`.
-pub(crate) const ALL: i64 = 0;
-pub(crate) const ANY: i64 = 1;
-pub(crate) const UNI: i64 = 2;
-pub(crate) const BALLOT: i64 = 3;
+/// Modes of `vote.sync`.
+pub(crate) const ALL: u32 = 0;
+pub(crate) const ANY: u32 = 1;
+pub(crate) const UNI: u32 = 2;
+pub(crate) const BALLOT: u32 = 3;
 
 unsafe fn finish_vote(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let voters = members(x, i, m) & x.live;
     let yes = x.exchange().predicate & voters;
     let all = |holds: bool| if holds { LaneMask::MAX } else { 0 };
-    match i.imm >> CONTROL_BITS {
-        ALL => x.set_predicate(i.p, m, all(yes == voters)),
-        ANY => x.set_predicate(i.p, m, all(yes != 0)),
-        UNI => x.set_predicate(i.p, m, all(yes == voters || yes == 0)),
+    let Vote { scheduled, result, .. } = i.fields();
+    match scheduled.own {
+        ALL => x.set_predicate(result, m, all(yes == voters)),
+        ANY => x.set_predicate(result, m, all(yes != 0)),
+        UNI => x.set_predicate(result, m, all(yes == voters || yes == 0)),
         // SAFETY: decoding gave a 32-bit destination.
         _ => unsafe { write_lanes::<u32>(x, i.d, m, |_| yes) },
     }
     Flow::Next
 }
 
-/// `match.any`: lanes with the same value. `match.all` (`imm` mode 1): the members if all agree, and a predicate.
+/// `match.any` (mode 0): lanes with the same value. `match.all` (mode 1): the members if all agree, and a predicate.
 unsafe fn finish_match(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let here = members(x, i, m) & x.live;
     let values = x.exchange().values;
@@ -230,24 +231,25 @@ unsafe fn finish_match(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let results: [u32; LANES] = std::array::from_fn(same);
     // SAFETY: decoding gave a 32-bit destination.
     unsafe {
-        if i.imm >> CONTROL_BITS == 0 {
+        let Collective { scheduled, result } = i.fields();
+        if scheduled.own == 0 {
             write_lanes::<u32>(x, i.d, m, |l| results[l]);
         } else {
             let agree = results[m.trailing_zeros() as usize] == here;
             write_lanes::<u32>(x, i.d, m, |_| if agree { here } else { 0 });
-            if i.q != 0 {
-                x.set_predicate(i.p, m, if agree { LaneMask::MAX } else { 0 });
+            if let Some(result) = result {
+                x.set_predicate(result, m, if agree { LaneMask::MAX } else { 0 });
             }
         }
     }
     Flow::Next
 }
 
-/// `redux.sync`: the operation is `imm >> CONTROL_BITS`, an index into [`REDUCTIONS`].
+/// `redux.sync`: the mode is an index into [`REDUCTIONS`].
 unsafe fn finish_reduction(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let here = members(x, i, m) & x.live;
     let values = x.exchange().values;
-    let reduce = REDUCTIONS[(i.imm >> CONTROL_BITS) as usize];
+    let reduce = REDUCTIONS[i.scheduled().own as usize];
     let result = (0..LANES).filter(|l| here >> l & 1 != 0).map(|l| values[l] as u32).reduce(reduce).unwrap_or_default();
     // SAFETY: decoding gave a 32-bit destination.
     unsafe { write_lanes::<u32>(x, i.d, m, |_| result) };
@@ -266,15 +268,15 @@ pub(crate) const REDUCTIONS: [fn(u32, u32) -> u32; 8] = [
     |a, b| a ^ b,
 ];
 
-/// Modes of `redux.sync` of floats, as bits of `imm >> CONTROL_BITS`: the greatest instead of the least, `.NaN`, `.abs`.
-pub(crate) const FLOAT_MAX: i64 = 1;
-pub(crate) const FLOAT_NAN: i64 = 2;
-pub(crate) const FLOAT_ABS: i64 = 4;
+/// Bits of the mode of `redux.sync` of floats: the greatest instead of the least, `.NaN`, `.abs`.
+pub(crate) const FLOAT_MAX: u32 = 1;
+pub(crate) const FLOAT_NAN: u32 = 2;
+pub(crate) const FLOAT_ABS: u32 = 4;
 
 /// `redux.sync.min` and `.max` of f32.
 unsafe fn finish_float_reduction(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let here = members(x, i, m) & x.live;
-    let flag = |bit: i64| (i.imm >> CONTROL_BITS) & bit != 0;
+    let flag = |bit: u32| i.scheduled().own & bit != 0;
     let mode = MinMaxMode { nan: flag(FLOAT_NAN), ..MinMaxMode::default() };
     let pick = |a: f32, b: f32| if flag(FLOAT_MAX) { a.max_ptx(b, mode) } else { a.min_ptx(b, mode) };
     let values = x.exchange().values;
@@ -294,8 +296,8 @@ unsafe fn finish_election(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let leader = here.trailing_zeros();
     // SAFETY: decoding gave a 32-bit destination.
     unsafe { write_lanes::<u32>(x, i.d, m, |_| leader) };
-    if i.q != 0 {
-        x.set_predicate(i.p, m, 1u32.unbounded_shl(leader));
+    if let Some(result) = i.fields::<Collective>().result {
+        x.set_predicate(result, m, 1u32.unbounded_shl(leader));
     }
     Flow::Next
 }
@@ -304,27 +306,27 @@ unsafe fn gather_nothing(_: &mut Exec<'_>, _: &Inst, _: LaneMask) -> Flow {
     Flow::Next
 }
 
-pub(crate) fn shuffle() -> Collective {
+pub(crate) fn shuffle() -> Halves {
     collective!(gather32, finish_shuffle)
 }
 
-pub(crate) fn vote() -> Collective {
+pub(crate) fn vote() -> Halves {
     collective!(gather_predicate, finish_vote)
 }
 
-pub(crate) fn match_lanes(wide: bool) -> Collective {
+pub(crate) fn match_lanes(wide: bool) -> Halves {
     if wide { collective!(gather64, finish_match) } else { collective!(gather32, finish_match) }
 }
 
-pub(crate) fn reduction() -> Collective {
+pub(crate) fn reduction() -> Halves {
     collective!(gather32, finish_reduction)
 }
 
-pub(crate) fn float_reduction() -> Collective {
+pub(crate) fn float_reduction() -> Halves {
     collective!(gather32, finish_float_reduction)
 }
 
-pub(crate) fn election() -> Collective {
+pub(crate) fn election() -> Halves {
     collective!(gather_nothing, finish_election)
 }
 

@@ -1,27 +1,36 @@
 //! Parameters of device functions: bytes of a frame, one unit per four bytes.
-//!
-//! Operands: the data in `d, b, c, e`, `q` elements, `imm` the byte in the frame, `aux` the shape of an element.
 
 use super::memory::data_slot;
-use crate::exec::{Exec, Flow, Inst, Slot};
+use crate::exec::{Exec, Flow, Slot};
+use crate::inst::{Field, FrameParameter, Inst};
 use crate::lanes::{read_lanes, write_lanes};
 use strata_core::{LANES, LaneMask};
 use strata_ptx::ast::Type;
 
-/// Size, sign and register width of an element in one word.
-pub(crate) fn shape(ty: Type, wide: bool) -> u32 {
-    ty.bytes() | u32::from(ty.is_signed()) << 8 | u32::from(wide) << 9
-}
-
-struct Shape {
+/// What an element of a parameter is.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    /// Its bytes.
     size: u32,
     signed: bool,
+    /// Its register has 64 bits.
     wide: bool,
 }
 
 impl Shape {
-    fn of(i: &Inst) -> Self {
-        Self { size: i.aux & 0xff, signed: i.aux & 0x100 != 0, wide: i.aux & 0x200 != 0 }
+    pub(crate) fn of(ty: Type, wide: bool) -> Self {
+        Self { size: ty.bytes(), signed: ty.is_signed(), wide }
+    }
+}
+
+impl Field<(u32,)> for Shape {
+    #[inline(always)]
+    fn load((bits,): (u32,)) -> Self {
+        Self { size: bits & 0xff, signed: bits & 0x100 != 0, wide: bits & 0x200 != 0 }
+    }
+    #[inline(always)]
+    fn store(self) -> (u32,) {
+        (self.size | u32::from(self.signed) << 8 | u32::from(self.wide) << 9,)
     }
 }
 
@@ -33,10 +42,10 @@ fn place(byte: u64) -> (Slot, Slot, u32) {
 
 /// `ld.param` in a device function.
 pub(crate) unsafe fn frame_load(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let shape = Shape::of(i);
-    let loaded: Vec<[u64; LANES]> = (0..u64::from(i.q))
+    let FrameParameter { byte, elements, shape } = i.fields();
+    let loaded: Vec<[u64; LANES]> = (0..u64::from(elements))
         .map(|k| {
-            let (low, high, bit) = place(i.imm as u64 + k * u64::from(shape.size));
+            let (low, high, bit) = place(byte as u64 + k * u64::from(shape.size));
             // SAFETY: the frame has units for every byte of its parameters, in pairs.
             let (low, high) = unsafe { (read_lanes::<u32>(x, low), read_lanes::<u32>(x, high)) };
             std::array::from_fn(|l| {
@@ -61,8 +70,8 @@ pub(crate) unsafe fn frame_load(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow
 
 /// `st.param`: arguments of a call, or the result of the function.
 pub(crate) unsafe fn frame_store(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let shape = Shape::of(i);
-    for k in 0..usize::from(i.q) {
+    let FrameParameter { byte, elements, shape } = i.fields();
+    for k in 0..usize::from(elements) {
         // SAFETY: decoding gave sources of this width; the frame has units for every byte of its parameters.
         unsafe {
             let value: [u64; LANES] = if shape.wide {
@@ -70,7 +79,7 @@ pub(crate) unsafe fn frame_store(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flo
             } else {
                 read_lanes::<u32>(x, data_slot(i, k)).map(u64::from)
             };
-            let (low, high, bit) = place(i.imm as u64 + k as u64 * u64::from(shape.size));
+            let (low, high, bit) = place(byte as u64 + k as u64 * u64::from(shape.size));
             if shape.size >= 4 {
                 write_lanes::<u32>(x, low, m, |l| value[l] as u32);
             } else {

@@ -1,10 +1,9 @@
 //! Local memory: each lane's own, in device memory, one word of 32 lanes to a line.
-//!
-//! Operands are those of [`super::memory`].
 
 use super::memory::{Element, aligned, data_slot, report};
-use crate::exec::{Exec, Flow, Inst, UNIT_BYTES};
+use crate::exec::{Exec, Flow, UNIT_BYTES};
 use crate::fault::Cause;
+use crate::inst::{Access, Inst};
 use crate::lanes::Lane;
 use strata_core::{Addr, LANES, LaneMask, Space};
 
@@ -55,16 +54,17 @@ pub(crate) fn local_check(x: &mut Exec<'_>, lane: usize, offset: u64, width: u64
     Ok(())
 }
 
-/// Offsets of a variable named in the instruction (`p` is 1) are relative to the frame; register contents are not.
+/// Offsets of a variable named in the instruction are relative to the frame; register contents are not.
 #[inline(always)]
 pub(super) fn in_frame(x: &Exec<'_>, i: &Inst, offsets: [u64; LANES]) -> [u64; LANES] {
-    let base = u64::from(i.p) * x.local_frame;
+    let Access { in_frame, .. } = i.fields();
+    let base = u64::from(in_frame) * x.local_frame;
     offsets.map(|o| o.wrapping_add(base))
 }
 
 /// Loads from, or stores to, local memory; `offsets` are offsets in each lane's local memory.
 #[inline(always)]
-pub(super) unsafe fn local_access<E: Element<D>, D: Lane, const STORE: bool>(
+pub(super) unsafe fn local_access<const STORE: bool, E: Element<D>, D: Lane>(
     x: &mut Exec<'_>,
     i: &Inst,
     m: LaneMask,
@@ -73,7 +73,7 @@ pub(super) unsafe fn local_access<E: Element<D>, D: Lane, const STORE: bool>(
 where
     u64: Widen<E>,
 {
-    let elements = usize::from(i.q);
+    let elements = usize::from(i.fields::<Access>().elements);
     let size = size_of::<E>();
     let width = (size * elements) as u64;
     let bytes = width * u64::from(m.count_ones());

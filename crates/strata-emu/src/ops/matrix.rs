@@ -10,12 +10,10 @@
 //! in groups (of 4 products on Volta, 8 and 16 later), aligned to the greatest of the group and cut off a few bits below
 //! f32's last place, a detail that NVIDIA does not publish. So results differ from silicon's by a few units in the
 //! last place of the greatest partial sum. Double precision is the fused multiply-add for ascending `k`; integers are exact.
-//!
-//! Operands: `imm >> CONTROL_BITS` is the index into the function's matrix operands.
 
-use super::collective::CONTROL_BITS;
-use crate::exec::{Exec, Flow, Inst};
+use crate::exec::{Exec, Flow};
 use crate::fragment::{Fragment, Number, Shape};
+use crate::inst::Inst;
 use crate::kernel::Matrix;
 use crate::semantics::float::{Float, FloatMode};
 use crate::semantics::half::{self, F16, HalfFormat};
@@ -42,7 +40,7 @@ pub(crate) struct Product {
 /// The matrix operands of an instruction.
 #[inline(always)]
 pub(crate) fn operands<'l>(x: &Exec<'l>, i: &Inst) -> &'l Matrix {
-    &x.launch.kernel.functions[x.code as usize].matrices[(i.imm >> CONTROL_BITS) as usize]
+    &x.launch.kernel.functions[x.code as usize].matrices[i.scheduled().own as usize]
 }
 
 /// Runs `body` if all lanes of the warp are here, waits otherwise.

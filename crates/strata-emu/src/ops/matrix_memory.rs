@@ -1,11 +1,10 @@
 //! Matrices between registers and memory: `wmma.load`, `wmma.store`, `ldmatrix`, `stmatrix`; and `movmatrix`.
-//!
-//! Operands: as in [`super::matrix`]; `a` is the address, `aux` the touched range, `q` the space, `r` is 1 for a 64-bit address.
 
 use super::matrix::together;
-use super::memory::{GENERIC, GLOBAL, SHARED, lane_pointer, report, window};
-use crate::exec::{Exec, Flow, Inst, Slot};
+use super::memory::{GENERIC, GLOBAL, SHARED, addresses, lane_pointer, report, window};
+use crate::exec::{Exec, Flow, Slot};
 use crate::fragment::Fragment;
+use crate::inst::{Inst, MatrixOperation};
 use crate::lanes::{read_lanes, write_lanes};
 use crate::memory::SHARED_WINDOW;
 use strata_core::{LANES, LaneMask, Space};
@@ -29,7 +28,7 @@ pub(crate) struct Rows {
 /// Host pointer to a lane's piece, whatever the space.
 #[inline(always)]
 fn pointer(x: &mut Exec<'_>, i: &Inst, lane: usize, address: u64, width: u64) -> Result<*mut u8, Flow> {
-    match i.q as u8 {
+    match i.fields::<MatrixOperation>().space {
         GLOBAL => lane_pointer::<GLOBAL>(x, i, lane, address, width),
         SHARED => lane_pointer::<SHARED>(x, i, lane, address, width),
         _ => lane_pointer::<GENERIC>(x, i, lane, address, width),
@@ -38,7 +37,7 @@ fn pointer(x: &mut Exec<'_>, i: &Inst, lane: usize, address: u64, width: u64) ->
 
 /// The memory that an address of the instruction is in, and the address there.
 fn resolved(i: &Inst, address: u64) -> (Space, u64) {
-    match i.q as u8 {
+    match i.fields::<MatrixOperation>().space {
         GENERIC if window(address) == Space::Shared => (Space::Shared, address.wrapping_sub(SHARED_WINDOW)),
         GLOBAL | GENERIC => (Space::Global, address),
         _ => (Space::Shared, address),
@@ -64,10 +63,10 @@ fn moved(x: &mut Exec<'_>, space: Space, first: u64, bytes: u64, stores: bool) {
 unsafe fn lane_addresses(x: &Exec<'_>, i: &Inst, offset: i64) -> [u64; LANES] {
     // SAFETY: decoding gave an address slot of that width.
     unsafe {
-        if i.r != 0 {
-            read_lanes::<u64>(x, i.a).map(|a| a.wrapping_add(offset as u64))
+        if i.fields::<MatrixOperation>().wide_address {
+            addresses::<true>(x, i.a, offset)
         } else {
-            read_lanes::<u32>(x, i.a).map(|a| a.wrapping_add(offset as u32).into())
+            addresses::<false>(x, i.a, offset)
         }
     }
 }

@@ -5,12 +5,10 @@
 //!
 //! Copies take effect when they issue (see `cp.async`), so that nothing but arrivals is ever waited for in earnest; a wait that
 //! finds its phase incomplete counts as waiting for other threads.
-//!
-//! Operands: `a` address, `imm` offset, `aux` touched range, `q` what is done, `b` a count, a parity (32 bits) or a token (64),
-//! `d` the token before, `p` the predicate.
 
 use super::memory::{GENERIC, SHARED, addresses, lane_pointer, report, window};
-use crate::exec::{Exec, Flow, Inst};
+use crate::exec::{Exec, Flow};
+use crate::inst::{Field, Inst, MbarrierChange, MbarrierWait};
 use crate::lanes::{read_lanes, write_lanes};
 use crate::memory::SHARED_WINDOW;
 use strata_core::{LANES, LaneMask, Space};
@@ -51,6 +49,17 @@ impl Step {
         Self::Complete,
         Self::ArriveExtra,
     ];
+}
+
+impl Field<(u16,)> for Step {
+    #[inline(always)]
+    fn load((number,): (u16,)) -> Self {
+        Self::ALL[usize::from(number) % Self::ALL.len()]
+    }
+    #[inline(always)]
+    fn store(self) -> (u16,) {
+        (self as u16,)
+    }
 }
 
 /// The fields of a barrier.
@@ -114,7 +123,7 @@ unsafe fn each<const SPACE: u8, const WIDE: bool>(
     mut f: impl FnMut(usize, u64) -> u64,
 ) -> Flow {
     // SAFETY: decoding gave an address of that width.
-    let mut lanes = unsafe { addresses::<WIDE>(x, i) };
+    let mut lanes = unsafe { addresses::<WIDE>(x, i.a, i.offset()) };
     for lane in (0..LANES).filter(|l| m >> l & 1 != 0) {
         let at = match lane_pointer::<SPACE>(x, i, lane, lanes[lane], 8) {
             Ok(at) => at.cast::<u64>(),
@@ -135,7 +144,7 @@ pub(crate) unsafe fn change<const SPACE: u8, const WIDE: bool>(x: &mut Exec<'_>,
     // SAFETY: decoding gave slots of these widths.
     unsafe {
         let counts = read_lanes::<u32>(x, i.b);
-        let step = Step::ALL[usize::from(i.q) % Step::ALL.len()];
+        let MbarrierChange { step, .. } = i.fields();
         let mut tokens = [0; LANES];
         let flow = each::<SPACE, WIDE>(x, i, m, |lane, bits| {
             tokens[lane] = bits;
@@ -147,11 +156,12 @@ pub(crate) unsafe fn change<const SPACE: u8, const WIDE: bool>(x: &mut Exec<'_>,
     }
 }
 
-/// `test_wait` and `try_wait`: whether the phase of a token (or, if `q` is 1, of a parity) is complete.
+/// `test_wait` and `try_wait`: whether the phase of a token or of a parity is complete.
 pub(crate) unsafe fn wait<const SPACE: u8, const WIDE: bool>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     // SAFETY: decoding gave slots of these widths.
     unsafe {
-        let odd: [bool; LANES] = if i.q == 1 {
+        let MbarrierWait { result, by_parity, .. } = i.fields();
+        let odd: [bool; LANES] = if by_parity {
             read_lanes::<u32>(x, i.b).map(|parity| parity & 1 != 0)
         } else {
             read_lanes::<u64>(x, i.b).map(|token| Barrier::of(token).odd)
@@ -161,7 +171,7 @@ pub(crate) unsafe fn wait<const SPACE: u8, const WIDE: bool>(x: &mut Exec<'_>, i
             complete |= u32::from(Barrier::of(bits).odd != odd[lane]) << lane;
             bits
         });
-        x.set_predicate(i.p, m, complete);
+        x.set_predicate(result, m, complete);
         x.synchronised |= complete & m != m;
         flow
     }
@@ -184,12 +194,12 @@ macro_rules! placed {
 }
 
 /// [`change`] for a space and address width.
-pub(crate) fn changes(space: u8, wide: bool) -> crate::exec::OpFn {
+pub(crate) fn changes(space: u8, wide: bool) -> crate::inst::OpFn {
     placed!(change, space, wide)
 }
 
 /// [`wait`] for a space and address width.
-pub(crate) fn waits(space: u8, wide: bool) -> crate::exec::OpFn {
+pub(crate) fn waits(space: u8, wide: bool) -> crate::inst::OpFn {
     placed!(wait, space, wide)
 }
 

@@ -1,16 +1,16 @@
 //! Loads and stores.
 //!
 //! Warps whose lanes are neighbours or agree (see [`super::pattern`]) are served by one copy. Everything else goes lane by
-//! lane. Bounds are checked against the
-//! allocation that the same static instruction touched last; only when that fails is the allocation table asked.
+//! lane. Bounds are checked against the allocation that the same static instruction touched last; only when that fails is
+//! the allocation table asked.
 //!
-//! Operands: `a` address, `imm` offset, `q` elements of the vector, `aux` index of the touched range, the data in
-//! `d, b, c, e`; `p` is 1 for an address relative to the frame, `r` is 1 for an access that synchronises.
+//! Loads and stores take the same way: `STORE` says which of the two is compiled.
 
 use super::local::{Widen, in_frame, local_access};
 use super::pattern::{Pattern, masked_pattern, pattern};
-use crate::exec::{Exec, Flow, Inst, Slot};
+use crate::exec::{Exec, Flow, Slot};
 use crate::fault::Cause;
+use crate::inst::{Access, AsyncCopy, Inst};
 use crate::lanes::{CHUNK, Lane, Stored, chunk_mask, read_lanes, write_lanes};
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 use strata_core::{Addr, AddressSet, LANES, LaneMask, Space};
@@ -49,22 +49,22 @@ element! {
     u8 => u32, u64; i8 => u32, u64; u16 => u32, u64; i16 => u32, u64; u32 => u32, u64; i32 => u64; u64 => u64;
 }
 
-/// The lanes' addresses, offset applied.
+/// The lanes' addresses in slot `base`, offset applied.
 #[inline(always)]
-pub(crate) unsafe fn addresses<const WIDE: bool>(x: &Exec<'_>, i: &Inst) -> [u64; LANES] {
+pub(crate) unsafe fn addresses<const WIDE: bool>(x: &Exec<'_>, base: Slot, offset: i64) -> [u64; LANES] {
     // SAFETY: decoding gave an address slot of that width.
     unsafe {
         // Loops, not `map`: that is a call the compiler leaves outside code for wider vectors.
         let mut to = [0; LANES];
         if WIDE {
-            let from = &*x.read_slot(i.a).cast::<[u64; LANES]>();
+            let from = &*x.read_slot(base).cast::<[u64; LANES]>();
             for (to, a) in to.iter_mut().zip(from) {
-                *to = a.wrapping_add(i.imm as u64);
+                *to = a.wrapping_add(offset as u64);
             }
         } else {
-            let from = &*x.read_slot(i.a).cast::<[u32; LANES]>();
+            let from = &*x.read_slot(base).cast::<[u32; LANES]>();
             for (to, a) in to.iter_mut().zip(from) {
-                *to = u64::from(a.wrapping_add(i.imm as u32));
+                *to = u64::from(a.wrapping_add(offset as u32));
             }
         }
         to
@@ -79,13 +79,13 @@ pub(crate) fn data_slot(i: &Inst, k: usize) -> Slot {
 
 /// The address of lane 0, offset applied.
 #[inline(always)]
-unsafe fn first_address<const WIDE: bool>(x: &Exec<'_>, i: &Inst) -> u64 {
+unsafe fn first_address<const WIDE: bool>(x: &Exec<'_>, base: Slot, offset: i64) -> u64 {
     // SAFETY: decoding gave an address slot of that width.
     unsafe {
         if WIDE {
-            x.read_slot(i.a).cast::<u64>().read().wrapping_add(i.imm as u64)
+            x.read_slot(base).cast::<u64>().read().wrapping_add(offset as u64)
         } else {
-            u64::from(x.read_slot(i.a).cast::<u32>().read().wrapping_add(i.imm as u32))
+            u64::from(x.read_slot(base).cast::<u32>().read().wrapping_add(offset as u32))
         }
     }
 }
@@ -115,7 +115,7 @@ fn origin<const SPACE: u8>(x: &Exec<'_>, i: &Inst, first: u64, bytes: u64) -> Op
         return (first < x.shared_bytes && x.shared_bytes - first >= bytes).then_some(x.shared);
     }
     // SAFETY: decoding numbers memory instructions below the table's size.
-    let touched = unsafe { &mut *x.touched.add(i.aux as usize) };
+    let touched = unsafe { &mut *x.touched.add(i.touched() as usize) };
     let offset = first.wrapping_sub(touched.start);
     if offset < touched.size && touched.size - offset >= bytes {
         return Some(x.origin);
@@ -178,43 +178,63 @@ const fn space_of(number: u8) -> Space {
     }
 }
 
-/// Loads of a full warp whose lanes are neighbours or agree; `None` leaves everything to [`load_flat`].
+/// The vector that each lane moves: its elements, and the bytes of all of them.
 #[inline(always)]
-unsafe fn load_regular<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E: Element<D>, D: Lane>(
+fn vector<E>(i: &Inst) -> (usize, u64) {
+    let elements = usize::from(i.fields::<Access>().elements);
+    (elements, size_of::<E>() as u64 * elements as u64)
+}
+
+/// Counts bytes moved in device memory.
+#[inline(always)]
+fn count<const STORE: bool, const SPACE: u8>(x: &mut Exec<'_>, bytes: u64) {
+    if SPACE == GLOBAL {
+        if STORE {
+            x.bytes_written += bytes;
+        } else {
+            x.bytes_read += bytes;
+        }
+    }
+}
+
+/// Accesses of a full warp whose lanes are neighbours or, if they load, agree; `None` leaves everything to [`flat`].
+#[inline(always)]
+unsafe fn regular<const STORE: bool, const SPACE: u8, const WIDE: bool, const VECTOR: bool, E: Element<D>, D: Lane>(
     x: &mut Exec<'_>,
     i: &Inst,
 ) -> Option<Flow> {
-    let elements = usize::from(i.q);
-    let width = size_of::<E>() as u64 * elements as u64;
+    let (elements, width) = vector::<E>(i);
+    let Access { offset, .. } = i.fields();
     // SAFETY: decoding gave an address slot of that width.
-    let (pattern, first) = unsafe { (pattern::<WIDE, VECTOR>(x.read_slot(i.a), width), first_address::<WIDE>(x, i)) };
+    let (pattern, first) =
+        unsafe { (pattern::<WIDE, VECTOR>(x.read_slot(i.a), width), first_address::<WIDE>(x, i.a, offset)) };
     let covered = match pattern {
         Pattern::Sequence => width * LANES as u64,
-        Pattern::Same => width,
-        Pattern::Scattered => return None,
+        Pattern::Same if !STORE => width,
+        _ => return None,
     };
     if !aligned(first, width) {
         return None;
     }
-    let from = origin::<SPACE>(x, i, first, covered)?.wrapping_add(first as usize).cast::<E>();
-    if SPACE == GLOBAL {
-        x.bytes_read += width * LANES as u64;
-    }
+    let at = origin::<SPACE>(x, i, first, covered)?.wrapping_add(first as usize).cast::<E>();
+    count::<STORE, SPACE>(x, width * LANES as u64);
     report_regular(x, space_of(SPACE), pattern, first, width);
     // SAFETY: `origin` proved the range; registers are slots of `D`.
     unsafe {
-        if pattern == Pattern::Same {
+        if STORE {
+            store_sequence::<E, D>(x, i, elements, at);
+        } else if pattern == Pattern::Same {
             for k in 0..elements {
-                let value: D = from.add(k).read_unaligned().extend();
+                let value: D = at.add(k).read_unaligned().extend();
                 write_lanes::<D>(x, data_slot(i, k), LaneMask::MAX, |_| value);
             }
         } else if elements == 1 {
-            let from = from.cast::<[E; LANES]>().read_unaligned();
+            let from = at.cast::<[E; LANES]>().read_unaligned();
             write_lanes::<D>(x, i.d, LaneMask::MAX, |l| from[l].extend());
         } else {
             for k in 0..elements {
                 write_lanes::<D>(x, data_slot(i, k), LaneMask::MAX, |l| {
-                    from.add(l * elements + k).read_unaligned().extend()
+                    at.add(l * elements + k).read_unaligned().extend()
                 });
             }
         }
@@ -222,35 +242,70 @@ unsafe fn load_regular<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E:
     Some(Flow::Next)
 }
 
-/// Loads `q` elements per lane from global, constant or shared memory, wherever the lanes point.
+/// Stores the vectors of all lanes one behind the other, from `to`.
 #[inline(always)]
-unsafe fn load_flat<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>(
+unsafe fn store_sequence<E: Element<D>, D: Lane>(x: &Exec<'_>, i: &Inst, elements: usize, to: *mut E) {
+    for k in 0..elements {
+        // SAFETY: the caller checked the range; the slot has 32 lanes of `D`.
+        unsafe {
+            let values = x.read_slot(data_slot(i, k)).cast::<D::Stored>();
+            if elements == 1 {
+                let values: [E; LANES] = std::array::from_fn(|l| E::truncate(D::load(values.add(l).read())));
+                to.cast::<[E; LANES]>().write_unaligned(values);
+                break;
+            }
+            for l in 0..LANES {
+                to.add(l * elements + k).write_unaligned(E::truncate(D::load(values.add(l).read())));
+            }
+        }
+    }
+}
+
+/// Moves a vector per lane from or to global, constant or shared memory, wherever the lanes point; where lanes that store
+/// collide, the highest wins.
+#[inline(always)]
+unsafe fn flat<const STORE: bool, const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>(
     x: &mut Exec<'_>,
     i: &Inst,
     m: LaneMask,
     mut addr: [u64; LANES],
 ) -> Flow {
-    let elements = usize::from(i.q);
-    let width = size_of::<E>() as u64 * elements as u64;
-    if SPACE == GLOBAL {
-        x.bytes_read += width * u64::from(m.count_ones());
-    }
+    let (elements, width) = vector::<E>(i);
+    count::<STORE, SPACE>(x, width * u64::from(m.count_ones()));
     report(x, space_of(SPACE), m, &addr);
+    // SAFETY: passed on to the caller of an `OpFn`.
+    unsafe {
+        let done = if STORE {
+            store_together::<SPACE, VECTOR, E, D>(x, i, m, &addr, elements, width)
+        } else {
+            load_together::<SPACE, VECTOR, E, D>(x, i, m, &mut addr, elements, width)
+        };
+        if done { Flow::Next } else { lane_by_lane::<STORE, SPACE, E, D>(x, i, m, &addr) }
+    }
+}
+
+/// Loads of many lanes from one allocation; says whether they were. Inactive lanes may get another address.
+#[inline(always)]
+unsafe fn load_together<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>(
+    x: &mut Exec<'_>,
+    i: &Inst,
+    m: LaneMask,
+    addr: &mut [u64; LANES],
+    elements: usize,
+    width: u64,
+) -> bool {
     if m.count_ones() < FEW_LANES {
-        // SAFETY: passed on to the caller of an `OpFn`.
-        return unsafe { load_few::<SPACE, E, D>(x, i, m, &addr) };
+        return false;
     }
     if m != LaneMask::MAX {
         // SAFETY: passed on to the caller of an `OpFn`.
-        if elements == 1 && unsafe { load_partial::<SPACE, VECTOR, E, D>(x, i, m, &addr) } {
-            return Flow::Next;
+        if elements == 1 && unsafe { load_partial::<SPACE, VECTOR, E, D>(x, i, m, addr) } {
+            return true;
         }
-        pad(&mut addr, m);
+        pad(addr, m);
     }
-    let Some(base) = origin_of_all::<SPACE>(x, i, &addr, width) else {
-        // Lanes in different allocations, or one of them wrong.
-        // SAFETY: passed on to the caller of an `OpFn`.
-        return unsafe { load_few::<SPACE, E, D>(x, i, m, &addr) };
+    let Some(base) = origin_of_all::<SPACE>(x, i, addr, width) else {
+        return false;
     };
     for k in 0..elements {
         // SAFETY: every address was checked.
@@ -260,7 +315,37 @@ unsafe fn load_flat<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>
             });
         }
     }
-    Flow::Next
+    true
+}
+
+/// Stores of a full warp to one allocation, or of neighbours; says whether they were.
+#[inline(always)]
+unsafe fn store_together<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>(
+    x: &mut Exec<'_>,
+    i: &Inst,
+    m: LaneMask,
+    addr: &[u64; LANES],
+    elements: usize,
+    width: u64,
+) -> bool {
+    if m != LaneMask::MAX {
+        // SAFETY: passed on to the caller of an `OpFn`.
+        return elements == 1 && unsafe { store_run::<SPACE, VECTOR, E, D>(x, i, m, addr) };
+    }
+    let Some(base) = origin_of_all::<SPACE>(x, i, addr, width) else {
+        return false;
+    };
+    for k in 0..elements {
+        let from = x.read_slot(data_slot(i, k)).cast::<D::Stored>();
+        for (lane, &a) in addr.iter().enumerate() {
+            // SAFETY: every address was checked; the slot has 32 lanes of `D`.
+            unsafe {
+                let value = E::truncate(D::load(from.add(lane).read()));
+                base.wrapping_add(a as usize).cast::<E>().add(k).write_unaligned(value);
+            }
+        }
+    }
+    true
 }
 
 /// Loads of a part of a warp whose lanes are neighbours or agree; says whether they were.
@@ -306,7 +391,7 @@ fn bounds<const SPACE: u8>(x: &Exec<'_>, i: &Inst) -> (u64, u64) {
         return (0, x.shared_bytes);
     }
     // SAFETY: decoding numbers memory instructions below the table's size.
-    let touched = unsafe { *x.touched.add(i.aux as usize) };
+    let touched = unsafe { *x.touched.add(i.touched() as usize) };
     (touched.start, touched.size)
 }
 
@@ -327,16 +412,16 @@ fn origin_of_all<const SPACE: u8>(x: &Exec<'_>, i: &Inst, addr: &[u64; LANES], w
     ((signs as i64) >= 0 && aligned(bits, width)).then_some(base)
 }
 
-/// Lane by lane, each with its own check. Not inlined: it is scalar code, and half of every load otherwise.
+/// Each lane with its own check: they are in different allocations, or few, or one of them is wrong. Not inlined: it is
+/// scalar code, and half of every access otherwise.
 #[inline(never)]
-unsafe fn load_few<const SPACE: u8, E: Element<D>, D: Lane>(
+unsafe fn lane_by_lane<const STORE: bool, const SPACE: u8, E: Element<D>, D: Lane>(
     x: &mut Exec<'_>,
     i: &Inst,
     m: LaneMask,
     addr: &[u64; LANES],
 ) -> Flow {
-    let elements = usize::from(i.q);
-    let width = size_of::<E>() as u64 * elements as u64;
+    let (elements, width) = vector::<E>(i);
     let mut rest = m;
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
@@ -348,108 +433,18 @@ unsafe fn load_few<const SPACE: u8, E: Element<D>, D: Lane>(
         for k in 0..elements {
             // SAFETY: the access was just checked; the slot has 32 lanes of `D`.
             unsafe {
-                let value: D = base.wrapping_add(a as usize).cast::<E>().add(k).read_unaligned().extend();
-                x.write_slot(data_slot(i, k)).cast::<D::Stored>().add(lane).write(value.store());
+                let place = base.wrapping_add(a as usize).cast::<E>().add(k);
+                if STORE {
+                    let value = D::load(x.read_slot(data_slot(i, k)).cast::<D::Stored>().add(lane).read());
+                    place.write_unaligned(E::truncate(value));
+                } else {
+                    let value: D = place.read_unaligned().extend();
+                    x.write_slot(data_slot(i, k)).cast::<D::Stored>().add(lane).write(value.store());
+                }
             }
         }
     }
     Flow::Next
-}
-
-/// Stores of a full warp to neighbouring elements; `None` leaves everything to [`store_flat`].
-#[inline(always)]
-unsafe fn store_regular<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E: Element<D>, D: Lane>(
-    x: &mut Exec<'_>,
-    i: &Inst,
-) -> Option<Flow> {
-    let elements = usize::from(i.q);
-    let width = size_of::<E>() as u64 * elements as u64;
-    // SAFETY: decoding gave an address slot of that width.
-    let (pattern, first) = unsafe { (pattern::<WIDE, VECTOR>(x.read_slot(i.a), width), first_address::<WIDE>(x, i)) };
-    if pattern != Pattern::Sequence || !aligned(first, width) {
-        return None;
-    }
-    let to = origin::<SPACE>(x, i, first, width * LANES as u64)?.wrapping_add(first as usize).cast::<E>();
-    if SPACE == GLOBAL {
-        x.bytes_written += width * LANES as u64;
-    }
-    report_regular(x, space_of(SPACE), pattern, first, width);
-    for k in 0..elements {
-        // SAFETY: `origin` proved the range; the slot has 32 lanes of `D`.
-        unsafe {
-            let values = x.read_slot(data_slot(i, k)).cast::<D::Stored>();
-            if elements == 1 {
-                let values: [E; LANES] = std::array::from_fn(|l| E::truncate(D::load(values.add(l).read())));
-                to.cast::<[E; LANES]>().write_unaligned(values);
-                break;
-            }
-            for l in 0..LANES {
-                to.add(l * elements + k).write_unaligned(E::truncate(D::load(values.add(l).read())));
-            }
-        }
-    }
-    Some(Flow::Next)
-}
-
-/// Stores `q` elements per lane to global or shared memory; where lanes collide, the highest lane wins.
-#[inline(always)]
-unsafe fn store_flat<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: Lane>(
-    x: &mut Exec<'_>,
-    i: &Inst,
-    m: LaneMask,
-    addr: [u64; LANES],
-) -> Flow {
-    let elements = usize::from(i.q);
-    let width = size_of::<E>() as u64 * elements as u64;
-    if SPACE == GLOBAL {
-        x.bytes_written += width * u64::from(m.count_ones());
-    }
-    report(x, space_of(SPACE), m, &addr);
-    if m == LaneMask::MAX {
-        if let Some(base) = origin_of_all::<SPACE>(x, i, &addr, width) {
-            // SAFETY: every address was just checked.
-            unsafe { store_checked::<E, D>(x, i, &addr, base) };
-            return Flow::Next;
-        }
-    } else if elements == 1 {
-        // SAFETY: passed on to the caller of an `OpFn`.
-        let stored = unsafe { store_run::<SPACE, VECTOR, E, D>(x, i, m, &addr) };
-        if stored {
-            return Flow::Next;
-        }
-    }
-    let mut rest = m;
-    while rest != 0 {
-        let lane = rest.trailing_zeros() as usize;
-        rest &= rest - 1;
-        let a = addr[lane];
-        let Some(base) = origin::<SPACE>(x, i, a, width).filter(|_| aligned(a, width)) else {
-            return explain::<SPACE>(x, i, m, &addr, width);
-        };
-        for k in 0..elements {
-            // SAFETY: the access was just checked; the slot has 32 lanes of `D`.
-            unsafe {
-                let value = D::load(x.read_slot(data_slot(i, k)).cast::<D::Stored>().add(lane).read());
-                base.wrapping_add(a as usize).cast::<E>().add(k).write_unaligned(E::truncate(value));
-            }
-        }
-    }
-    Flow::Next
-}
-
-/// Stores of a full warp whose addresses were checked; `base` is where address 0 of the space would be.
-#[inline(always)]
-unsafe fn store_checked<E: Element<D>, D: Lane>(x: &mut Exec<'_>, i: &Inst, addr: &[u64; LANES], base: *mut u8) {
-    for k in 0..usize::from(i.q) {
-        let from = x.read_slot(data_slot(i, k)).cast::<D::Stored>();
-        for (lane, &a) in addr.iter().enumerate() {
-            // SAFETY: the caller checked the addresses; the slot has 32 lanes of `D`.
-            unsafe {
-                let value = E::truncate(D::load(from.add(lane).read()));
-                base.wrapping_add(a as usize).cast::<E>().add(k).write_unaligned(value);
-            }
-        }
-    }
 }
 
 /// Stores of one run of lanes (no gap in the mask) to neighbouring elements; says whether they were.
@@ -546,9 +541,16 @@ unsafe fn by_window(
     Flow::Next
 }
 
-/// `ld` of elements `E` into registers `D`.
+/// `ld` and `st`: between elements `E` in memory and registers `D`.
 #[inline(always)]
-pub(crate) unsafe fn load<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E: Element<D>, D: Lane>(
+pub(crate) unsafe fn access<
+    const STORE: bool,
+    const SPACE: u8,
+    const WIDE: bool,
+    const VECTOR: bool,
+    E: Element<D>,
+    D: Lane,
+>(
     x: &mut Exec<'_>,
     i: &Inst,
     m: LaneMask,
@@ -556,56 +558,25 @@ pub(crate) unsafe fn load<const SPACE: u8, const WIDE: bool, const VECTOR: bool,
 where
     u64: Widen<E>,
 {
-    x.synchronised |= i.r != 0;
+    let Access { offset, synchronises, .. } = i.fields();
+    x.synchronised |= synchronises;
     // SAFETY: passed on to the caller of an `OpFn`; see there.
     unsafe {
         if m == LaneMask::MAX
             && matches!(SPACE, GLOBAL | SHARED | CONST)
-            && let Some(flow) = load_regular::<SPACE, WIDE, VECTOR, E, D>(x, i)
+            && let Some(flow) = regular::<STORE, SPACE, WIDE, VECTOR, E, D>(x, i)
         {
             return flow;
         }
-        let addr = addresses::<WIDE>(x, i);
+        let addr = addresses::<WIDE>(x, i.a, offset);
         match SPACE {
-            LOCAL => local_access::<E, D, false>(x, i, m, &in_frame(x, i, addr)),
+            LOCAL => local_access::<STORE, E, D>(x, i, m, &in_frame(x, i, addr)),
             GENERIC => by_window(x, m, addr, |x, space, m, addr| match space {
-                Space::Shared => load_flat::<SHARED, VECTOR, E, D>(x, i, m, addr),
-                Space::Local => local_access::<E, D, false>(x, i, m, &addr),
-                _ => load_flat::<GLOBAL, VECTOR, E, D>(x, i, m, addr),
+                Space::Shared => flat::<STORE, SHARED, VECTOR, E, D>(x, i, m, addr),
+                Space::Local => local_access::<STORE, E, D>(x, i, m, &addr),
+                _ => flat::<STORE, GLOBAL, VECTOR, E, D>(x, i, m, addr),
             }),
-            _ => load_flat::<SPACE, VECTOR, E, D>(x, i, m, addr),
-        }
-    }
-}
-
-/// `st` of registers `D` to elements `E`.
-#[inline(always)]
-pub(crate) unsafe fn store<const SPACE: u8, const WIDE: bool, const VECTOR: bool, E: Element<D>, D: Lane>(
-    x: &mut Exec<'_>,
-    i: &Inst,
-    m: LaneMask,
-) -> Flow
-where
-    u64: Widen<E>,
-{
-    x.synchronised |= i.r != 0;
-    // SAFETY: passed on to the caller of an `OpFn`; see there.
-    unsafe {
-        if m == LaneMask::MAX
-            && matches!(SPACE, GLOBAL | SHARED | CONST)
-            && let Some(flow) = store_regular::<SPACE, WIDE, VECTOR, E, D>(x, i)
-        {
-            return flow;
-        }
-        let addr = addresses::<WIDE>(x, i);
-        match SPACE {
-            LOCAL => local_access::<E, D, true>(x, i, m, &in_frame(x, i, addr)),
-            GENERIC => by_window(x, m, addr, |x, space, m, addr| match space {
-                Space::Shared => store_flat::<SHARED, VECTOR, E, D>(x, i, m, addr),
-                Space::Local => local_access::<E, D, true>(x, i, m, &addr),
-                _ => store_flat::<GLOBAL, VECTOR, E, D>(x, i, m, addr),
-            }),
-            _ => store_flat::<SPACE, VECTOR, E, D>(x, i, m, addr),
+            _ => flat::<STORE, SPACE, VECTOR, E, D>(x, i, m, addr),
         }
     }
 }
@@ -637,27 +608,20 @@ pub(crate) fn lane_pointer<const SPACE: u8>(
     })
 }
 
-/// `cp.async`: `q` bytes from global (`a`, `imm`) to shared memory (`b`, plus the constant in `e`); only the first `c`
-/// bytes are read, none where predicate `r` (inverted if `p` is set) holds, the rest is zero.
+/// `cp.async`: from global to shared memory; what is not read is zero.
 pub(crate) unsafe fn copy_async<const WIDE: bool>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    let AsyncCopy { offset, bytes, skips, .. } = i.fields();
     // SAFETY: decoding gave slots of these sizes.
-    let (from, to, sizes) = unsafe {
-        let offset = read_lanes::<u64>(x, i.e)[0];
-        let to: [u64; LANES] = if WIDE {
-            read_lanes::<u64>(x, i.b).map(|a| a.wrapping_add(offset))
-        } else {
-            read_lanes::<u32>(x, i.b).map(|a| u64::from(a.wrapping_add(offset as u32)))
-        };
-        (addresses::<true>(x, i), to, read_lanes::<u32>(x, i.c))
-    };
-    let width = u64::from(i.q);
-    let ignored = if i.p == 0 { x.predicate(i.r) } else { !x.predicate(i.r) };
+    let (from, to, sizes) =
+        unsafe { (addresses::<true>(x, i.a, offset), copy_targets::<WIDE>(x, i), read_lanes::<u32>(x, i.c)) };
+    let width = u64::from(bytes);
+    let skipped = x.truth(skips);
     for lane in (0..LANES).filter(|l| m >> l & 1 != 0) {
         let target = match lane_pointer::<SHARED>(x, i, lane, to[lane], width) {
             Ok(target) => target,
             Err(flow) => return flow,
         };
-        let read = if ignored >> lane & 1 != 0 { 0 } else { u64::from(sizes[lane]).min(width) as usize };
+        let read = if skipped >> lane & 1 != 0 { 0 } else { u64::from(sizes[lane]).min(width) as usize };
         // SAFETY: both ranges were checked by `lane_pointer`; shared and global memory do not overlap.
         unsafe {
             std::ptr::write_bytes(target, 0, width as usize);
@@ -680,10 +644,17 @@ pub(crate) unsafe fn copy_async<const WIDE: bool>(x: &mut Exec<'_>, i: &Inst, m:
     Flow::Next
 }
 
+/// Where the lanes of a `cp.async` write.
+#[inline(always)]
+pub(crate) unsafe fn copy_targets<const WIDE: bool>(x: &Exec<'_>, i: &Inst) -> [u64; LANES] {
+    // SAFETY: decoding gave a 64-bit constant, and an address slot of that width.
+    unsafe { addresses::<WIDE>(x, i.b, read_lanes::<u64>(x, i.e)[0] as i64) }
+}
+
 /// `prefetch`: nothing happens but the access itself, for whoever listens.
 pub(crate) unsafe fn prefetch(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     // SAFETY: decoding gave a 64-bit address.
-    let addr = unsafe { addresses::<true>(x, i) };
+    let addr = unsafe { addresses::<true>(x, i.a, i.fields::<Access>().offset) };
     report(x, Space::Global, m, &addr);
     Flow::Next
 }

@@ -1,7 +1,8 @@
 //! Packing and unpacking registers, frame addresses, tests of address windows.
 
 use super::memory::window;
-use crate::exec::{Exec, Flow, Inst, Slot};
+use crate::exec::{Exec, Flow, Slot};
+use crate::inst::{Inst, LocalAddress, Parts, SpaceTest};
 use crate::lanes::{Lane, read_lanes, write_lanes};
 use strata_core::{LANES, LaneMask, Space};
 
@@ -38,11 +39,12 @@ impl Whole for u64 {
     }
 }
 
-/// `mov d, {a, b, c, e}`: `q` parts of `BITS` bits, lowest first. Parts live in 32-bit slots.
+/// `mov d, {a, b, c, e}`: parts of `BITS` bits, lowest first. Parts live in 32-bit slots.
 pub(crate) unsafe fn pack<W: Whole, const BITS: u32>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let parts = [i.a, i.b, i.c, i.e];
     let mut whole = [0u64; LANES];
-    for k in 0..usize::from(i.q) {
+    let Parts { count } = i.fields();
+    for k in 0..usize::from(count) {
         // SAFETY: decoding gave 32-bit slots for the parts.
         let part = unsafe { read_lanes::<u32>(x, parts[k]) };
         for (w, p) in whole.iter_mut().zip(part) {
@@ -64,8 +66,9 @@ pub(crate) unsafe fn pack_bytes<W: Whole>(x: &mut Exec<'_>, i: &Inst, m: LaneMas
 pub(crate) unsafe fn unpack<W: Whole, const BITS: u32>(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     // SAFETY: decoding gave a source of `W`, and 32-bit slots for the parts.
     unsafe {
+        let Parts { count } = i.fields();
         let whole = read_lanes::<W>(x, i.a).map(W::to_bits);
-        for (k, part) in [i.d, i.b, i.c, i.e].into_iter().enumerate().take(usize::from(i.q)) {
+        for (k, part) in [i.d, i.b, i.c, i.e].into_iter().enumerate().take(usize::from(count)) {
             write_lanes::<u32>(x, part, m, |l| (whole[l] >> (BITS * k as u32) & ((1u64 << BITS) - 1)) as u32);
         }
     }
@@ -113,12 +116,13 @@ pub(crate) unsafe fn copy128(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     Flow::Next
 }
 
-/// The address of a `.local` variable of this frame (`imm` is its offset); `q` units wide.
+/// The address of a `.local` variable of this frame.
 pub(crate) unsafe fn local_address(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let address = x.local_frame.wrapping_add(i.imm as u64);
-    // SAFETY: decoding gave a destination of `q` units.
+    let LocalAddress { offset, wide } = i.fields();
+    let address = x.local_frame.wrapping_add(offset as u64);
+    // SAFETY: decoding gave a destination of this width.
     unsafe {
-        if i.q == 2 {
+        if wide {
             write_lanes::<u64>(x, i.d, m, |_| address);
         } else {
             write_lanes::<u32>(x, i.d, m, |_| address as u32);
@@ -127,20 +131,16 @@ pub(crate) unsafe fn local_address(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> F
     Flow::Next
 }
 
-/// `isspacep`: `imm` is 1 shared, 2 local, 3 global, 0 something no address is in.
+/// `isspacep`.
 pub(crate) unsafe fn is_space(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    let SpaceTest { result, space } = i.fields();
     // SAFETY: decoding gave a 64-bit slot.
     let addresses = unsafe { read_lanes::<u64>(x, i.a) };
     let base = x.launch.memory.base().0;
     let bits = addresses.iter().enumerate().fold(0, |bits, (l, &a)| {
-        let holds = match i.imm {
-            1 => window(a) == Space::Shared,
-            2 => window(a) == Space::Local,
-            3 => window(a) == Space::Global && a >= base,
-            _ => false,
-        };
+        let holds = window(a) == space && (space != Space::Global || a >= base);
         bits | u32::from(holds) << l
     });
-    x.set_predicate(i.p, m, bits);
+    x.set_predicate(result, m, bits);
     Flow::Next
 }

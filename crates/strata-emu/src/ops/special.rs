@@ -1,6 +1,7 @@
 //! Special registers.
 
-use crate::exec::{Exec, Flow, Inst, OpFn};
+use crate::exec::{Exec, Flow};
+use crate::inst::{Clock, Inst, OpFn};
 use crate::lanes::write_lanes;
 use strata_core::{Dim3, LaneMask};
 use strata_ptx::ast::Special;
@@ -45,9 +46,9 @@ macro_rules! thread_id {
     }};
 }
 
-/// Warp instructions up to this one; `imm` is how many of its block are yet to come.
+/// Warp instructions up to this one: the clock has already counted those of its block that are yet to come.
 fn now(x: &Exec<'_>, i: &Inst) -> u64 {
-    x.clock - i.imm as u64
+    x.clock - i.fields::<Clock>().to_come as u64
 }
 
 fn cta(x: &Exec<'_>) -> Dim3 {

@@ -2,13 +2,12 @@
 //!
 //! The first coordinate counts bytes, the others rows and slices (PTX ISA 9.7.11). What lies outside faults, is the nearest
 //! element inside, or is zero and not written: `.trap`, `.clamp`, `.zero`.
-//!
-//! Operands: `imm` is the index into the function's surface accesses, `aux` the touched range.
 
 use super::memory::{GLOBAL, lane_pointer, report};
 use super::texture::{Coordinates, not_an_object};
-use crate::exec::{Exec, Flow, Inst, Slot};
+use crate::exec::{Exec, Flow, Slot};
 use crate::fault::Cause;
+use crate::inst::{ImageAccess, Inst};
 use crate::lanes::read_lanes;
 use crate::memory::Object;
 use strata_core::{Image, LANES, LaneMask, Space};
@@ -107,7 +106,7 @@ impl SurfaceAccess {
 /// `suld.b` and `sust.b`.
 pub(crate) unsafe fn access(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let kernel = x.launch.kernel;
-    let access = &kernel.functions[x.code as usize].surfaces[i.imm as usize];
+    let access = &kernel.functions[x.code as usize].surfaces[i.fields::<ImageAccess>().entry];
     // SAFETY: decoding gave slots of these sizes.
     let (handles, coordinates, layers) = unsafe {
         let axes: Vec<[u32; LANES]> = access.at.axes.iter().map(|&s| read_lanes::<u32>(x, s)).collect();

@@ -2,12 +2,11 @@
 //!
 //! Textures have one level: `.level` reads it, whatever level is asked for. Where an image has fewer than four channels, the
 //! others are 0, 0 and 1. To whoever times it, a read is one load for each texel of the footprint (1, 2, 4 or 8).
-//!
-//! Operands: `imm` is the index into the function's fetches, `aux` the touched range.
 
 use super::memory::{GLOBAL, lane_pointer, report};
-use crate::exec::{Exec, Flow, Inst, Slot};
+use crate::exec::{Exec, Flow, Slot};
 use crate::fault::Cause;
+use crate::inst::{Field, ImageAccess, ImageQuery, Inst};
 use crate::lanes::{read_lanes, write_lanes};
 use crate::memory::Object;
 use crate::semantics::half::{F16, HalfFormat};
@@ -37,6 +36,7 @@ pub(crate) struct Fetch {
 
 /// What a query asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
 pub(crate) enum Query {
     Width,
     Height,
@@ -45,6 +45,21 @@ pub(crate) enum Query {
     Levels,
     /// Whether coordinates are normalised.
     Normalized,
+}
+
+impl Query {
+    const ALL: [Self; 5] = [Self::Width, Self::Height, Self::Depth, Self::Levels, Self::Normalized];
+}
+
+impl Field<(u16,)> for Query {
+    #[inline(always)]
+    fn load((number,): (u16,)) -> Self {
+        Self::ALL[usize::from(number) % Self::ALL.len()]
+    }
+    #[inline(always)]
+    fn store(self) -> (u16,) {
+        (self as u16,)
+    }
 }
 
 /// Texels that one read touches, at most: two along each axis.
@@ -200,7 +215,7 @@ fn sample(
 /// `tex` and `tld4`.
 pub(crate) unsafe fn fetch(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     let kernel = x.launch.kernel;
-    let fetch = &kernel.functions[x.code as usize].fetches[i.imm as usize];
+    let fetch = &kernel.functions[x.code as usize].fetches[i.fields::<ImageAccess>().entry];
     // SAFETY: decoding gave slots of these sizes.
     let (handles, coordinates, layers) = unsafe {
         let axes: Vec<[u32; LANES]> = fetch.at.axes.iter().map(|&s| read_lanes::<u32>(x, s)).collect();
@@ -231,23 +246,24 @@ pub(crate) unsafe fn fetch(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     Flow::Next
 }
 
-/// `txq` (`q` is 0) and `suq`: the handle in `a` and `imm`, the result in `d`, the question in `r`.
+/// `txq` and `suq`.
 pub(crate) unsafe fn query(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
+    let ImageQuery { offset, of_surface, asked } = i.fields();
     // SAFETY: decoding gave a 64-bit slot.
-    let handles = unsafe { read_lanes::<u64>(x, i.a) }.map(|h| h.wrapping_add(i.imm as u64));
+    let handles = unsafe { read_lanes::<u64>(x, i.a) }.map(|h| h.wrapping_add(offset as u64));
     let mut results = [0; LANES];
     for lane in (0..LANES).filter(|l| m >> l & 1 != 0) {
         let (image, normalized) = match x.launch.memory.object(handles[lane]) {
-            Some(Object::Texture(texture)) if i.q == 0 => (texture.image, texture.normalized),
-            Some(Object::Surface(image)) if i.q != 0 => (*image, false),
-            _ => return not_an_object(x, lane, handles[lane], if i.q == 0 { "texture" } else { "surface" }),
+            Some(Object::Texture(texture)) if !of_surface => (texture.image, texture.normalized),
+            Some(Object::Surface(image)) if of_surface => (*image, false),
+            _ => return not_an_object(x, lane, handles[lane], if of_surface { "surface" } else { "texture" }),
         };
-        results[lane] = match i.r {
-            r if r == Query::Width as u16 => image.width,
-            r if r == Query::Height as u16 => image.height,
-            r if r == Query::Depth as u16 => image.depth,
-            r if r == Query::Levels as u16 => 1,
-            _ => u32::from(normalized),
+        results[lane] = match asked {
+            Query::Width => image.width,
+            Query::Height => image.height,
+            Query::Depth => image.depth,
+            Query::Levels => 1,
+            Query::Normalized => u32::from(normalized),
         };
     }
     // SAFETY: decoding gave a 32-bit destination.

@@ -18,7 +18,7 @@ impl FloatMode {
     pub const FTZ: Self = Self { ftz: true, sat: false };
     /// `.sat` alone.
     pub const SAT: Self = Self { ftz: false, sat: true };
-    /// Both.
+    /// `.ftz` and `.sat`.
     pub const FTZ_SAT: Self = Self { ftz: true, sat: true };
 }
 
@@ -250,7 +250,7 @@ float!(f64, 0x7ff8_0000_0000_0000);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::semantics::reference::{F32_EDGES, F64_EDGES, any_f32, any_f64};
+    use crate::semantics::reference::{F32_EDGES, F64_EDGES, any_f32, any_f64, triples};
     use proptest::prelude::*;
     use rustc_apfloat::Float as _;
     use rustc_apfloat::ieee::{Double, Single};
@@ -353,20 +353,8 @@ mod tests {
 
     #[test]
     fn edge_values_match_soft_float() {
-        for &a in F32_EDGES {
-            for &b in F32_EDGES {
-                for &c in F32_EDGES {
-                    check_f32(a, b, c);
-                }
-            }
-        }
-        for &a in F64_EDGES {
-            for &b in F64_EDGES {
-                for &c in F64_EDGES {
-                    check_f64(a, b, c);
-                }
-            }
-        }
+        triples(F32_EDGES).for_each(|(a, b, c)| check_f32(a, b, c));
+        triples(F64_EDGES).for_each(|(a, b, c)| check_f64(a, b, c));
     }
 
     proptest! {

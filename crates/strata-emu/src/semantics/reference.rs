@@ -78,6 +78,12 @@ pub(crate) const F64_EDGES: &[f64] = &[
     -1e154,
 ];
 
+/// Every choice of three of them, in every order.
+pub(crate) fn triples<T: Copy>(edges: &[T]) -> impl Iterator<Item = (T, T, T)> {
+    let pairs = move |a: T| edges.iter().flat_map(move |&b| edges.iter().map(move |&c| (a, b, c)));
+    edges.iter().flat_map(move |&a| pairs(a))
+}
+
 /// Any f32: uniform bits, an edge value, or a number near one, where results cancel.
 pub(crate) fn any_f32() -> impl Strategy<Value = f32> {
     prop_oneof![

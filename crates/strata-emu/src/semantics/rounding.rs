@@ -276,7 +276,7 @@ impl Rounded for f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::semantics::reference::{F32_EDGES, F64_EDGES, any_f32, any_f64};
+    use crate::semantics::reference::{F32_EDGES, F64_EDGES, any_f32, any_f64, triples};
     use proptest::prelude::*;
     use rustc_apfloat::FloatConvert;
     use rustc_apfloat::ieee::{Quad, Single};
@@ -344,13 +344,7 @@ mod tests {
 
     #[test]
     fn edge_values_match_soft_float_in_every_direction() {
-        for &a in F32_EDGES {
-            for &b in F32_EDGES {
-                for &c in F32_EDGES {
-                    check_f32(a, b, c);
-                }
-            }
-        }
+        triples(F32_EDGES).for_each(|(a, b, c)| check_f32(a, b, c));
         for &a in F64_EDGES {
             for &b in F64_EDGES {
                 check_f64(a, b, a);

@@ -4,6 +4,7 @@ use super::{Split, State, Warp, WarpStop};
 use crate::cta::{Barriers, give_reduction};
 use crate::exec::{Exec, Flow};
 use crate::fault::Cause;
+use crate::inst::CtaBarrier;
 use crate::kernel::{Code, Control};
 use crate::lanes::read_lanes;
 use crate::ops::collective::groups;
@@ -59,7 +60,8 @@ impl Warp {
                 let lane = m.trailing_zeros() as usize;
                 // SAFETY: decoding gave 32-bit slots.
                 let (id, count) = unsafe { (read_lanes::<u32>(x, i.a)[lane], read_lanes::<u32>(x, i.b)[lane]) };
-                let predicate = x.predicate(i.r) ^ i.aux;
+                let CtaBarrier { vote, .. } = i.fields();
+                let predicate = x.truth(vote);
                 self.splits[current].pc = pc + 1;
                 if barrier.waits {
                     self.splits[current].state = State::Barrier(id as u8);

@@ -58,11 +58,8 @@ fn the_last_block_sees_what_the_others_wrote() {
     assert_eq!(m.read::<i32>(total, 1), [input.iter().sum::<i32>()]);
 }
 
-/// Lanes that spin stand beside others that wait where all meet: those must be let go.
-#[test]
-fn lanes_that_have_arrived_are_let_go_for_a_sibling_that_spins() {
-    let text = kernel(
-        "
+/// Lane 0 spins until the others have been where all meet.
+const ONE_WAITS_FOR_31: &str = "
     setp.eq.u32 %p0, %r0, 0;
     @!%p0 bra MEET;
 SPIN:
@@ -70,10 +67,12 @@ SPIN:
     setp.lt.u32 %p1, %r1, 31;
     @%p1 bra SPIN;
 MEET:
-    red.global.add.u32 [%rd1], 1;
-    st.global.u32 [%rd3], 9;
-    ret;",
-    );
+    red.global.add.u32 [%rd1], 1;";
+
+/// Lanes that spin stand beside others that wait where all meet: those must be let go.
+#[test]
+fn lanes_that_have_arrived_are_let_go_for_a_sibling_that_spins() {
+    let text = kernel(&format!("{ONE_WAITS_FOR_31} st.global.u32 [%rd3], 9; ret;"));
     let mut m = Machine::new(&text);
     let (a, b) = (m.buffer("a", &[0u32; 32]), m.buffer("b", &[0u32]));
     m.run("k", 1, 32, args![a, b, 0u32]);
@@ -148,14 +147,7 @@ fn barriers_reunite_what_waiting_has_parted() {
     for barrier in ["bar.sync 0;", "bar.warp.sync 0xffffffff;"] {
         let text = kernel(&format!(
             "
-    setp.eq.u32 %p0, %r0, 0;
-    @!%p0 bra MEET;
-SPIN:
-    ld.volatile.global.u32 %r1, [%rd1];
-    setp.lt.u32 %p1, %r1, 31;
-    @%p1 bra SPIN;
-MEET:
-    red.global.add.u32 [%rd1], 1;
+    {ONE_WAITS_FOR_31}
     activemask.b32 %r2;
     {barrier}
     activemask.b32 %r3;

@@ -168,52 +168,51 @@ def surfaces(f):
         names = [f"{letters[size]}{k}" for k in range(count)]
         return names[0] if count == 1 else "{" + ", ".join(names) + "}"
 
-    f.heading("suld.b: the first coordinate counts bytes")
-    for geometry in GEOMETRY:
-        axes, layered = GEOMETRY[geometry]
+    def accesses():
+        """Elements, bytes of one, and what happens outside, of the forms that are tested."""
         for vec in 1, 2, 4:
             for size in 4, 1, 2, 8:
                 for oob in "", ".trap", ".clamp", ".zero":
-                    if vec != 1 and oob in ("", ".trap") and size != 4 or vec * size > 16:
-                        continue
-                    width = vec * size
-                    points = [(0, 0, 0), (16 - width, 3, 1), (width % 16 // width * width, 2, 0)]
-                    if oob in (".clamp", ".zero"):
-                        points += [(-width, 0, 0), (16, 0, 0), (0, 5, 0), (0, -1, 1), (100, 100, 100)]
-                    rows = []
-                    for x, y, z in points:
-                        y, z = (y if axes > 1 else 0), (z if axes > 2 or layered else 0)
-                        inside = 0 <= x <= 16 - width and 0 <= y < 4 and 0 <= z < 2
-                        cx, cy, cz = min(max(x, 0), 16 - width), min(max(y, 0), 3), min(max(z, 0), 1)
-                        at = cx + 16 * cy + 64 * cz
-                        data = memory[at: at + width] if inside or oob == ".clamp" else bytes(width)
-                        named = {"x": x, "y": y, "z": z}
-                        elements = [hex(int.from_bytes(data[k * size: (k + 1) * size], "little")) for k in range(vec)]
-                        rows.append(([hex(BASE + 10)] + [named[c] for c in order[geometry]], elements))
-                    dots = f".v{vec}" if vec > 1 else ""
-                    f.rows(f"suld.b.{geometry}{dots}.b{8 * size}{oob} {registers(size, vec)}, [d9, {coordinates[geometry]}]", rows)
+                    if vec * size <= 16 and (vec == 1 or size == 4 or oob in (".clamp", ".zero")):
+                        yield vec, size, oob
+
+    f.heading("suld.b: the first coordinate counts bytes")
+    for geometry in GEOMETRY:
+        axes, layered = GEOMETRY[geometry]
+        for vec, size, oob in accesses():
+            width = vec * size
+            points = [(0, 0, 0), (16 - width, 3, 1), (width % 16 // width * width, 2, 0)]
+            if oob in (".clamp", ".zero"):
+                points += [(-width, 0, 0), (16, 0, 0), (0, 5, 0), (0, -1, 1), (100, 100, 100)]
+            rows = []
+            for x, y, z in points:
+                y, z = (y if axes > 1 else 0), (z if axes > 2 or layered else 0)
+                inside = 0 <= x <= 16 - width and 0 <= y < 4 and 0 <= z < 2
+                cx, cy, cz = min(max(x, 0), 16 - width), min(max(y, 0), 3), min(max(z, 0), 1)
+                at = cx + 16 * cy + 64 * cz
+                data = memory[at: at + width] if inside or oob == ".clamp" else bytes(width)
+                named = {"x": x, "y": y, "z": z}
+                elements = [hex(int.from_bytes(data[k * size: (k + 1) * size], "little")) for k in range(vec)]
+                rows.append(([hex(BASE + 10)] + [named[c] for c in order[geometry]], elements))
+            dots = f".v{vec}" if vec > 1 else ""
+            f.rows(f"suld.b.{geometry}{dots}.b{8 * size}{oob} {registers(size, vec)}, [d9, {coordinates[geometry]}]", rows)
         for cop in "ca", "cg", "cs", "cv":
             f.rows(f"suld.b.{geometry}.{cop}.b32.trap r0, [d9, {coordinates[geometry]}]", [([hex(BASE + 10)] + [4 if c == "x" else 0 for c in order[geometry]], ["2.0"])])
 
     f.heading("sust.b, read back by the thread that wrote")
     for geometry in GEOMETRY:
-        axes, layered = GEOMETRY[geometry]
-        for vec in 1, 2, 4:
-            for size in 4, 1, 2, 8:
-                for oob in "", ".trap", ".clamp", ".zero":
-                    if vec != 1 and oob in ("", ".trap") and size != 4 or vec * size > 16:
-                        continue
-                    dots = f".v{vec}" if vec > 1 else ""
-                    # Threads have a row each, or in one dimension all the same place and value.
-                    named = {"x": 16, "y": "lane", "z": 1}
-                    values = [0x1122334455667788 * (k + 1) % (1 << 8 * size) for k in range(vec)]
-                    write, back = registers(size, vec), registers(size, vec).replace("0", "5").replace("1", "6").replace("2", "7").replace("3", "8")
-                    text = f"sust.b.{geometry}{dots}.b{8 * size}{oob} [d9, {coordinates[geometry]}], {write}; suld.b.{geometry}{dots}.b{8 * size}.zero {back}, [d9, {coordinates[geometry]}]"
-                    rows = [([hex(BASE + 11)] + [named[c] for c in order[geometry]] + [hex(v) for v in values], [hex(v) for v in values])]
-                    if oob == ".zero":
-                        outside = {"x": 64, "y": "lane", "z": 1}
-                        rows.append(([hex(BASE + 11)] + [outside[c] for c in order[geometry]] + [hex(v) for v in values], ["0"] * vec))
-                    f.rows(text, rows)
+        for vec, size, oob in accesses():
+            dots = f".v{vec}" if vec > 1 else ""
+            # Threads have a row each, or in one dimension all the same place and value.
+            named = {"x": 16, "y": "lane", "z": 1}
+            values = [0x1122334455667788 * (k + 1) % (1 << 8 * size) for k in range(vec)]
+            write, back = registers(size, vec), registers(size, vec).replace("0", "5").replace("1", "6").replace("2", "7").replace("3", "8")
+            text = f"sust.b.{geometry}{dots}.b{8 * size}{oob} [d9, {coordinates[geometry]}], {write}; suld.b.{geometry}{dots}.b{8 * size}.zero {back}, [d9, {coordinates[geometry]}]"
+            rows = [([hex(BASE + 11)] + [named[c] for c in order[geometry]] + [hex(v) for v in values], [hex(v) for v in values])]
+            if oob == ".zero":
+                outside = {"x": 64, "y": "lane", "z": 1}
+                rows.append(([hex(BASE + 11)] + [outside[c] for c in order[geometry]] + [hex(v) for v in values], ["0"] * vec))
+            f.rows(text, rows)
         for cop in "wb", "cg", "cs", "wt":
             named = {"x": 32, "y": "lane", "z": 0}
             f.rows(f"sust.b.{geometry}.{cop}.b32 [d9, {coordinates[geometry]}], r0; suld.b.{geometry}.b32 r5, [d9, {coordinates[geometry]}]", [([hex(BASE + 11)] + [named[c] for c in order[geometry]] + [7], [7])])

@@ -76,7 +76,7 @@ impl Kind for Real {
     }
 }
 
-/// True or false.
+/// A switch: `true` or `false`.
 pub(super) struct Flag;
 
 impl Kind for Flag {

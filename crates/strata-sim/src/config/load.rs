@@ -62,7 +62,7 @@ impl Parameter {
 pub struct FileErrors {
     /// Its path, or a preset's, or `--set`.
     pub path: String,
-    /// Its text.
+    /// Everything in it, for showing the places at fault.
     pub text: String,
     /// The errors.
     pub list: Vec<Diagnostic>,
@@ -74,15 +74,15 @@ pub enum ConfigError {
     /// Nothing is called so.
     #[error("there is no GPU `{name}`; {help}")]
     Unknown {
-        /// What was asked for.
+        /// The name that no preset has.
         name: String,
-        /// What there is.
+        /// The nearest name, and how a file of one's own is named.
         help: String,
     },
     /// The file cannot be read.
     #[error("cannot read `{path}`: {reason}")]
     Unreadable {
-        /// The file.
+        /// The file that was named.
         path: String,
         /// Why.
         reason: String,

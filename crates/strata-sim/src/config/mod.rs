@@ -94,7 +94,7 @@ pub enum SchedulerPolicy {
 /// A streaming multiprocessor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SmConfig {
-    /// How many.
+    /// SMs of the GPU.
     pub count: u32,
     /// How many share one port of the crossbar.
     pub per_port: u32,
@@ -247,7 +247,7 @@ pub struct CrossbarConfig {
 /// The second-level cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct L2Config {
-    /// Slices.
+    /// Slices of the cache, each with its own port of the crossbar.
     pub slices: u32,
     /// Sets of a slice.
     pub sets: u32,
@@ -303,9 +303,9 @@ pub struct DramConfig {
     pub timing: DramTiming,
     /// Requests a channel can choose from.
     pub queue: u32,
-    /// Writes waiting at which a channel turns to writing, and at which it turns back.
+    /// Writes waiting at which a channel turns to writing.
     pub write_high: u32,
-    /// See `write_high`.
+    /// Writes waiting at which it turns back to reading.
     pub write_low: u32,
     /// L2 cycles between L2 and the channel, one way in sum: controller, not DRAM proper.
     pub controller_cycles: u32,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 pub struct Preset {
     /// Its name: that of the file.
     pub name: &'static str,
-    /// Its text.
+    /// The whole file.
     pub text: &'static str,
     /// A GPU of its own, not a part.
     listed: bool,

@@ -26,7 +26,7 @@ pub(super) struct Written {
     pub table: String,
     /// Its name there, not quoted.
     pub name: String,
-    /// The value.
+    /// The value as TOML spells it.
     pub value: String,
 }
 

@@ -20,7 +20,7 @@ pub enum DramError {
     Value {
         /// The key, below `dram`.
         key: &'static str,
-        /// What it was.
+        /// What the configuration gives.
         value: u64,
         /// What it must be.
         cure: &'static str,

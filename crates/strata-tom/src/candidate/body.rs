@@ -44,7 +44,7 @@ pub(super) struct Body<'a> {
     /// Where each register is written, ascending: the writes of register `r` are `writes[first_write[r]..first_write[r + 1]]`.
     writes: Vec<u32>,
     first_write: Vec<u32>,
-    /// See [`hulls`].
+    /// First and last block of each loop, as [`hulls`] joins them.
     hulls: Vec<(BlockId, BlockId)>,
     trips: Vec<Trips>,
     /// How often the body of each loop is expected to run when the function runs once.

@@ -59,7 +59,7 @@ pub(super) struct Growth {
 pub(super) struct Writes<'a> {
     pub(super) body: &'a Body<'a>,
     pub(super) id: LoopId,
-    /// Its instructions.
+    /// From the first instruction of the loop to the one after its last.
     pub(super) span: Range<u32>,
 }
 

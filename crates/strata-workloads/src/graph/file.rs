@@ -27,9 +27,9 @@ pub struct Graph {
 pub struct GraphError {
     /// Where, counted from 1.
     pub line: usize,
-    /// What is wrong.
+    /// What the line has or lacks.
     pub cause: String,
-    /// What to do.
+    /// How to mend the file.
     pub cure: &'static str,
 }
 

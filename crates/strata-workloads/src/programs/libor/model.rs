@@ -11,7 +11,7 @@ const NOTIONAL: f64 = 100.0;
 
 /// Last quarters of the swaps, counted from the end of the simulation.
 pub(super) const MATURITIES: [i32; 15] = [3, 3, 3, 7, 7, 7, 19, 19, 19, 27, 27, 27, 39, 39, 39];
-/// Their rates.
+/// Fixed rates of the swaps.
 pub(super) const STRIKES: [f32; 15] =
     [0.045, 0.05, 0.055, 0.045, 0.05, 0.055, 0.045, 0.05, 0.055, 0.045, 0.05, 0.055, 0.045, 0.05, 0.055];
 
