@@ -129,7 +129,7 @@ mod tests {
         };
         for _ in 0..2 {
             sum.add_table("map", &TableCounts { accesses: 4 * n, hits: n, ..TableCounts::default() });
-            let count = SideCount { name: "buddy.fills", unit: Unit::Requests, what: "fills", value: n };
+            let count = SideCount { name: "mechanism.fills", unit: Unit::Requests, what: "fills", value: n };
             sum.add_counts(vec![count]);
         }
         sum
@@ -146,7 +146,7 @@ mod tests {
     fn rates_stand_beside_counts() {
         let mut stats = Stats::default();
         reading(1).export("gpu", 0.2, &mut stats);
-        let expected = [("gpu.map.hit_rate", 0.25), ("gpu.buddy.fills", 2.0), ("gpu.link.in_use", 0.5)];
+        let expected = [("gpu.map.hit_rate", 0.25), ("gpu.mechanism.fills", 2.0), ("gpu.link.in_use", 0.5)];
         for (path, value) in expected {
             assert_eq!(stats.number(path), Some(value), "{path}");
         }

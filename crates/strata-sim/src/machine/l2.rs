@@ -60,7 +60,7 @@ impl Machine {
             Then::Fetches(sectors) => {
                 self.slices[usize::from(slice)].wait(place, request, &mut self.requests);
                 let miss = self.misses.add(Miss { slice, place: place.index(), sectors });
-                self.fetch(r.home, r.line, sectors, miss, ready);
+                self.fetch(r.home, r.line, sectors, before.valid.or(supplied), miss, ready);
             }
         }
         true
@@ -169,10 +169,10 @@ impl Machine {
     fn fetch_again(&mut self, slice: u16, place: Place, sectors: SectorMask, t: Picos) {
         let s = &mut self.slices[usize::from(slice)];
         s.fetches_again(sectors);
-        let line = s.tags.address(place);
+        let (line, resident) = (s.tags.address(place), s.tags.line(place).valid);
         let miss = self.misses.add(Miss { slice, place: place.index(), sectors });
         let ready = self.config.clock.l2.next(t).0;
-        self.fetch(self.interleave.home(line), line, sectors, miss, ready);
+        self.fetch(self.interleave.home(line), line, sectors, resident, miss, ready);
     }
 
     /// There may be room again for what waits at a slice.
