@@ -60,12 +60,7 @@ impl SideReading {
 
     /// Adds a mechanism's counts to those of its like in other partitions.
     pub(crate) fn add_counts(&mut self, counts: Vec<SideCount>) {
-        for count in counts {
-            match self.counts.iter_mut().find(|c| c.name == count.name) {
-                Some(sum) => sum.value += count.value,
-                None => self.counts.push(count),
-            }
-        }
+        add_counts(&mut self.counts, counts);
     }
 
     /// Adds a table's counts to those of its like in other partitions.
@@ -100,6 +95,16 @@ impl SideReading {
             let what = "of what these links could have carried this way in the time of launches";
             let could = self.link_rate as f64 * seconds;
             stats.quotient(format!("{prefix}.link.{way}_use"), carried.0 as f64, could, Unit::Fraction, what);
+        }
+    }
+}
+
+/// Adds counts to those of the same names.
+pub(crate) fn add_counts(sums: &mut Vec<SideCount>, counts: Vec<SideCount>) {
+    for count in counts {
+        match sums.iter_mut().find(|c| c.name == count.name) {
+            Some(sum) => sum.value += count.value,
+            None => sums.push(count),
         }
     }
 }

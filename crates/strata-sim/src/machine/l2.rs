@@ -34,7 +34,8 @@ impl Machine {
         let r = self.requests[request];
         let slice = r.home.slice;
         let Some(served) = self.slices[usize::from(slice)].access(&r, now, &self.config.l2) else { return false };
-        let Served { service, evicted, aged, place, before, supplied, ready, then } = served;
+        let Served { service, evicted, aged, place, before, supplied, prefetched, ready, then } = served;
+        let asker = self.asker_of(request);
         self.l2_serves(r.kind, service);
         if let Some(left) = evicted {
             self.l2_evicts(slice, &left, service.ready);
@@ -63,6 +64,9 @@ impl Machine {
                 self.fetch(r.home, r.line, sectors, before.valid.or(supplied), miss, ready);
             }
         }
+        if let Some(asker) = asker {
+            self.prefetch_into_l2(&r, asker, then, prefetched, service.ready);
+        }
         true
     }
 
@@ -74,7 +78,7 @@ impl Machine {
     }
 
     /// A line had to leave a slice at L2 cycle `ready`.
-    fn l2_evicts(&mut self, slice: u16, left: &Evicted, ready: u64) {
+    pub(super) fn l2_evicts(&mut self, slice: u16, left: &Evicted, ready: u64) {
         if self.slices[usize::from(slice)].victim.is_some() {
             self.watch_evicted(left.line, left.clean());
         }
@@ -103,7 +107,7 @@ impl Machine {
             let valid = self.l2_state(r.line).1.valid;
             self.write_back(r.line, r.sectors, valid, ready);
         }
-        if r.load == NONE {
+        if !r.is_awaited() {
             self.store_done(request, ready);
             self.requests.remove(request);
             self.page_released(r.line);

@@ -66,7 +66,7 @@ impl Machine {
         let pause = offload.mechanism.moved();
         // Lines have other homes now, and nothing is dirty in a cache that writes through.
         for slice in &mut self.slices {
-            slice.tags.clear();
+            slice.clear();
         }
         let last = self.queue.now();
         let cycle = stopped.iter().map(|s| s.1).max().unwrap_or(0).max(self.core_cycle(last)) + pause;
