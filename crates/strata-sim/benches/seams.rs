@@ -81,7 +81,7 @@ impl Offload for Null {
     }
 
     fn terms(&self) -> Terms {
-        Terms { pipeline_cycles: 10, window_cycles: 1000, is_ideal: false, is_coherent: true }
+        Terms { pipeline_cycles: 10, ..Terms::default() }
     }
 
     fn considers(&mut self, _: &Arrival<'_>) -> bool {

@@ -1,8 +1,9 @@
 //! A sectored set-associative tag array: who is there, which sectors, which of them dirty.
 //!
 //! Dense arrays indexed by set and way; a lookup touches one row of tags. Replacement is least recently used: each set keeps
-//! its ways in the order of use. Data is not kept here.
+//! its ways in the order of use, also where another policy chooses who leaves. Data is not kept here.
 
+use crate::seam::{Replacement, Ways};
 use strata_core::LineAddr;
 
 /// One bit per 32 B sector of a 128 B line.
@@ -109,6 +110,8 @@ pub struct Tags {
     /// Something was put in since the array was made or emptied.
     is_used: bool,
     crossed: Option<Place>,
+    /// Chooses who leaves, if somebody asked for another policy.
+    policy: Option<Box<dyn Replacement>>,
 }
 
 impl Tags {
@@ -125,7 +128,19 @@ impl Tags {
             young: ways * 16,
             is_used: false,
             crossed: None,
+            policy: None,
         }
+    }
+
+    /// Lets a policy choose who leaves; before anything is put in.
+    pub fn set_policy(&mut self, mut policy: Box<dyn Replacement>) {
+        policy.attach(self.sets, self.ways);
+        self.policy = Some(policy);
+    }
+
+    /// The policy, if it is not least recently used.
+    pub fn policy(&self) -> Option<&dyn Replacement> {
+        self.policy.as_deref()
     }
 
     /// The same, where the share `young` of a set's lines that was used last is told apart from the others: see
@@ -182,6 +197,16 @@ impl Tags {
         if position > 0 {
             self.rejuvenate(set, position);
         }
+        if let Some(policy) = &mut self.policy {
+            policy.hit(set, way as u32);
+        }
+        Some(Place((row.start + way) as u32))
+    }
+
+    /// Finds the place of a line without marking it used.
+    pub fn locate(&self, set: u32, line: LineAddr) -> Option<Place> {
+        let row = self.row(set);
+        let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
         Some(Place((row.start + way) as u32))
     }
 
@@ -209,16 +234,23 @@ impl Tags {
         LineAddr(self.numbers[place.0 as usize])
     }
 
-    /// Makes room for a line in its set: the least recently used one without sectors on their way leaves. `None` if every
-    /// way is waiting for data.
+    /// Makes room for a line in its set: the least recently used one without sectors on their way leaves, or the one that the
+    /// policy chooses. `None` if every way is waiting for data.
     pub fn insert(&mut self, set: u32, line: LineAddr) -> Option<(Place, Option<Victim>)> {
         let row = self.row(set);
         let may_go = |&way: &u8| {
             let at = row.start + usize::from(way);
             u32::from(way) < self.usable && (self.numbers[at] == FREE || self.lines[at].pending.is_empty())
         };
-        let position = self.order[row.clone()].iter().rposition(may_go)?;
-        let at = row.start + usize::from(self.order[row.start + position]);
+        let mut position = self.order[row.clone()].iter().rposition(may_go)?;
+        if self.policy.is_some() {
+            position = self.position_by_policy(set).unwrap_or(position);
+        }
+        let way = self.order[row.start + position];
+        if let Some(policy) = &mut self.policy {
+            policy.filled(set, way.into());
+        }
+        let at = row.start + usize::from(way);
         let old = self.lines[at];
         let victim = (self.numbers[at] != FREE).then(|| Victim {
             line: LineAddr(self.numbers[at]),
@@ -232,6 +264,37 @@ impl Tags {
         Some((Place(at as u32), victim))
     }
 
+    /// Where the way stands in its set's order that is free, or that the policy chooses among those that may go.
+    #[cold]
+    fn position_by_policy(&mut self, set: u32) -> Option<usize> {
+        let row = self.row(set);
+        let usable = row.start..row.start + self.usable as usize;
+        let free = usable.clone().find(|&at| self.numbers[at] == FREE).map(|at| (at - row.start) as u32);
+        let policy = self.policy.as_mut()?;
+        let way = free.or_else(|| {
+            let mut ways = Ways::default();
+            usable.filter(|&at| self.lines[at].pending.is_empty()).for_each(|at| ways.insert((at - row.start) as u32));
+            let chosen = policy.victim(set, &ways);
+            ways.contains(chosen).then_some(chosen)
+        })?;
+        self.order[row].iter().position(|&w| u32::from(w) == way)
+    }
+
+    /// What is at a place is stale, and what is on its way there, too.
+    pub fn invalidate(&mut self, place: Place) {
+        let line = self.line_mut(place);
+        line.valid = SectorMask::NONE;
+        line.overtaken = line.pending;
+        self.tell_invalidated(place);
+    }
+
+    #[inline]
+    fn tell_invalidated(&mut self, place: Place) {
+        if let Some(policy) = &mut self.policy {
+            policy.invalidated(place.0 / self.ways, place.0 % self.ways);
+        }
+    }
+
     /// Removes a line and gives its last state.
     pub fn remove(&mut self, set: u32, line: LineAddr) -> Option<Line> {
         let row = self.row(set);
@@ -243,6 +306,7 @@ impl Tags {
         if let Some(position) = order.iter().position(|&w| usize::from(w) == way) {
             order[position..].rotate_left(1);
         }
+        self.tell_invalidated(Place((set * self.ways) + way as u32));
         Some(gone)
     }
 
@@ -255,6 +319,9 @@ impl Tags {
 
     /// Empties the array; what was dirty or on its way is forgotten.
     pub fn clear(&mut self) {
+        if self.policy.is_some() {
+            (0..self.numbers.len() as u32).for_each(|at| self.tell_invalidated(Place(at)));
+        }
         self.numbers.fill(FREE);
         self.lines.fill(Line::default());
         self.is_used = false;

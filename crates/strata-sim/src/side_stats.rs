@@ -60,12 +60,7 @@ impl SideReading {
 
     /// Adds a mechanism's counts to those of its like in other partitions.
     pub(crate) fn add_counts(&mut self, counts: Vec<SideCount>) {
-        for count in counts {
-            match self.counts.iter_mut().find(|c| c.name == count.name) {
-                Some(sum) => sum.value += count.value,
-                None => self.counts.push(count),
-            }
-        }
+        add_counts(&mut self.counts, counts);
     }
 
     /// Adds a table's counts to those of its like in other partitions.
@@ -104,6 +99,16 @@ impl SideReading {
     }
 }
 
+/// Adds counts to those of the same names.
+pub(crate) fn add_counts(sums: &mut Vec<SideCount>, counts: Vec<SideCount>) {
+    for count in counts {
+        match sums.iter_mut().find(|c| c.name == count.name) {
+            Some(sum) => sum.value += count.value,
+            None => sums.push(count),
+        }
+    }
+}
+
 /// What a mechanism counted since an earlier reading.
 pub(crate) fn since(counts: &[SideCount], earlier: &[SideCount]) -> Vec<SideCount> {
     counts.iter().zip(earlier).map(|(c, e)| SideCount { value: c.value - e.value, ..*c }).collect()
@@ -129,7 +134,7 @@ mod tests {
         };
         for _ in 0..2 {
             sum.add_table("map", &TableCounts { accesses: 4 * n, hits: n, ..TableCounts::default() });
-            let count = SideCount { name: "buddy.fills", unit: Unit::Requests, what: "fills", value: n };
+            let count = SideCount { name: "mechanism.fills", unit: Unit::Requests, what: "fills", value: n };
             sum.add_counts(vec![count]);
         }
         sum
@@ -146,7 +151,7 @@ mod tests {
     fn rates_stand_beside_counts() {
         let mut stats = Stats::default();
         reading(1).export("gpu", 0.2, &mut stats);
-        let expected = [("gpu.map.hit_rate", 0.25), ("gpu.buddy.fills", 2.0), ("gpu.link.in_use", 0.5)];
+        let expected = [("gpu.map.hit_rate", 0.25), ("gpu.mechanism.fills", 2.0), ("gpu.link.in_use", 0.5)];
         for (path, value) in expected {
             assert_eq!(stats.number(path), Some(value), "{path}");
         }

@@ -124,6 +124,8 @@ pub struct Reading {
     pub paging: Vec<SideCount>,
     /// What the offload mechanism counts; empty without one.
     pub offload: Vec<SideCount>,
+    /// What prefetchers and replacement policies of caches count, and what became of prefetches; empty without them.
+    pub caches: Vec<SideCount>,
 }
 
 impl Reading {
@@ -138,6 +140,7 @@ impl Reading {
             sides: self.sides.delta(&earlier.sides),
             paging: side_stats::since(&self.paging, &earlier.paging),
             offload: side_stats::since(&self.offload, &earlier.offload),
+            caches: side_stats::since(&self.caches, &earlier.caches),
         }
     }
 
@@ -196,6 +199,7 @@ impl Reading {
         self.sides.export(prefix, time.0 as f64 / 1e12, stats);
         side_stats::export(&self.paging, prefix, stats);
         side_stats::export(&self.offload, prefix, stats);
+        side_stats::export(&self.caches, prefix, stats);
         let stacks = self.stacks.tx + self.stacks.rx + self.stacks.cross;
         let activity = Activity {
             activates: dram.activates,

@@ -11,13 +11,19 @@ use crate::table::Table;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strata_core::stats::Unit;
-use strata_core::{Addr, Bytes, LineAddr, OpInfo, WarpId};
+use strata_core::{Addr, Bytes, LANES, LineAddr, OpInfo, WarpId};
 use strata_sim::seam::{Arrival, Candidate, Offload, Place, Placed, SideCount, StackId, StackUse, Terms};
 use strata_sim::stack_map::StackMap;
 
 /// Core cycles from the end of learning until warps go on: an interrupt to the host and back (choice: 1 us at 1.4 GHz). The
 /// copy itself is the one that the program makes before its first kernel, with TOM or without.
 const INTERRUPT_CYCLES: u64 = 1_400;
+
+/// Bytes of one register of a warp: 4 B for each of 32 lanes (TOM, section 3.1.1).
+const REGISTER_BYTES: u64 = 4 * LANES as u64;
+
+/// Bytes of a request besides its registers: the program counters of begin and end, and the active mask (TOM, section 4.2).
+const REQUEST_BYTES: u64 = 3 * 4;
 
 /// Local lines of mapped ranges are counted from here, so that they meet none of those that the baseline map places.
 const MAPPED_LINES: u64 = 1 << 32;
@@ -173,6 +179,10 @@ impl Offload for Tom {
         Terms {
             pipeline_cycles: settings.pipeline_cycles,
             window_cycles: settings.busy_window,
+            register_bytes: REGISTER_BYTES,
+            request_bytes: REQUEST_BYTES,
+            // The latency of the way to the host, and nothing else of it, is charged (section 5.1).
+            host_latency: None,
             is_ideal: settings.policy == Policy::Ideal,
             is_coherent: settings.coherence,
         }

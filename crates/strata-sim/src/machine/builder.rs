@@ -7,12 +7,13 @@ use super::check::Checker;
 use super::offload::Offloader;
 use super::paging::Pager;
 use super::plan::MemorySides;
+use super::prefetching::Prefetching;
 use super::translate::Tlbs;
 use super::{Machine, MachineError};
 use crate::config::{GpuConfig, WritePolicy};
-use crate::seam::{HostListener, MemorySide, Offload, Paging, Place, Victim};
+use crate::seam::{CachePrefetcher, HostListener, MemorySide, Offload, Paging, Place, Replacement, Victim};
 use std::ops::Range;
-use strata_core::Addr;
+use strata_core::{Addr, LINE_BYTES};
 
 /// Where a memory side stands between L2 and DRAM. L2 meets the first layer first, and those of one layer in the order in which
 /// they were given.
@@ -56,6 +57,10 @@ pub struct MachineBuilder {
     pagings: Vec<Owned<Managed>>,
     offloads: Vec<Owned<Box<dyn Offload>>>,
     listeners: Vec<Owned<Box<dyn HostListener>>>,
+    l1_prefetchers: Vec<Owned<Make<dyn CachePrefetcher>>>,
+    l2_prefetchers: Vec<Owned<Make<dyn CachePrefetcher>>>,
+    l1_replacements: Vec<Owned<Make<dyn Replacement>>>,
+    l2_replacements: Vec<Owned<Make<dyn Replacement>>>,
 }
 
 impl MachineBuilder {
@@ -71,6 +76,10 @@ impl MachineBuilder {
             pagings: Vec::new(),
             offloads: Vec::new(),
             listeners: Vec::new(),
+            l1_prefetchers: Vec::new(),
+            l2_prefetchers: Vec::new(),
+            l1_replacements: Vec::new(),
+            l2_replacements: Vec::new(),
         }
     }
 
@@ -125,6 +134,26 @@ impl MachineBuilder {
         self.listeners.push(Owned { owner, what: listener });
     }
 
+    /// Lets a mechanism propose lines to L1: `make` makes the instance of each SM.
+    pub fn l1_prefetcher(&mut self, owner: &'static str, make: impl FnMut(u32) -> Box<dyn CachePrefetcher> + 'static) {
+        self.l1_prefetchers.push(Owned { owner, what: Box::new(make) });
+    }
+
+    /// Lets a mechanism propose lines to L2: `make` makes the instance of each slice.
+    pub fn l2_prefetcher(&mut self, owner: &'static str, make: impl FnMut(u32) -> Box<dyn CachePrefetcher> + 'static) {
+        self.l2_prefetchers.push(Owned { owner, what: Box::new(make) });
+    }
+
+    /// Lets a mechanism choose which lines leave L1: `make` makes the instance of each SM.
+    pub fn l1_replacement(&mut self, owner: &'static str, make: impl FnMut(u32) -> Box<dyn Replacement> + 'static) {
+        self.l1_replacements.push(Owned { owner, what: Box::new(make) });
+    }
+
+    /// Lets a mechanism choose which lines leave L2: `make` makes the instance of each slice.
+    pub fn l2_replacement(&mut self, owner: &'static str, make: impl FnMut(u32) -> Box<dyn Replacement> + 'static) {
+        self.l2_replacements.push(Owned { owner, what: Box::new(make) });
+    }
+
     /// The machine, at rest; an error says what does not go together and why.
     pub fn build(mut self) -> Result<Machine, MachineError> {
         if let Some(reason) = self.refusal() {
@@ -162,6 +191,28 @@ impl MachineBuilder {
         if let Some(offload) = self.offloads.pop() {
             machine.offload = Some(Box::new(Offloader::new(offload.what, &machine.config)));
         }
+        let lines_per_page = (machine.config.tlb.page.0 / LINE_BYTES).max(1);
+        if let Some(mut prefetcher) = self.l1_prefetchers.pop() {
+            for (number, sm) in (0..).zip(&mut machine.sms) {
+                let l1 = &mut sm.memory.l1;
+                let prefetching = Prefetching::new((prefetcher.what)(number), l1.places(), lines_per_page);
+                l1.prefetching = Some(Box::new(prefetching));
+            }
+        }
+        if let Some(mut prefetcher) = self.l2_prefetchers.pop() {
+            let places = (machine.config.l2.sets * machine.config.l2.ways) as usize;
+            for (number, slice) in (0..).zip(&mut machine.slices) {
+                let prefetching = Prefetching::new((prefetcher.what)(number), places, lines_per_page);
+                slice.prefetching = Some(Box::new(prefetching));
+            }
+            machine.askers = Some(Vec::new());
+        }
+        if let Some(mut policy) = self.l1_replacements.pop() {
+            (0..).zip(&mut machine.sms).for_each(|(number, sm)| sm.memory.l1.set_policy((policy.what)(number)));
+        }
+        if let Some(mut policy) = self.l2_replacements.pop() {
+            (0..).zip(&mut machine.slices).for_each(|(number, slice)| slice.tags.set_policy((policy.what)(number)));
+        }
         machine.listeners = self.listeners.into_iter().map(|listener| listener.what).collect();
         Ok(machine)
     }
@@ -180,6 +231,16 @@ impl MachineBuilder {
         }
         if let [a, b, ..] = &self.offloads[..] {
             return together(a.owner, b.owner, "each decides where a block of code runs");
+        }
+        for (level, prefetchers) in [("L1", &self.l1_prefetchers), ("L2", &self.l2_prefetchers)] {
+            if let [a, b, ..] = &prefetchers[..] {
+                return together(a.owner, b.owner, &format!("{level} has one prefetcher"));
+            }
+        }
+        for (level, policies) in [("L1", &self.l1_replacements), ("L2", &self.l2_replacements)] {
+            if let [a, b, ..] = &policies[..] {
+                return together(a.owner, b.owner, &format!("each decides which lines leave {level}"));
+            }
         }
         let offload = self.offloads.first()?;
         if let Some(paging) = self.pagings.first() {
@@ -256,6 +317,18 @@ mod tests {
             m.offload("b", Box::new(Null));
         });
         assert_eq!(offloads, both("each decides where a block of code runs"));
+        let prefetchers = refused("titan-v", &[], |m| {
+            m.l1_prefetcher("c", |_| Box::new(Null));
+            m.l2_prefetcher("a", |_| Box::new(Null));
+            m.l2_prefetcher("b", |_| Box::new(Null));
+        });
+        assert_eq!(prefetchers, both("L2 has one prefetcher"));
+        let policies = refused("titan-v", &[], |m| {
+            m.l2_replacement("c", |_| Box::new(Null));
+            m.l1_replacement("a", |_| Box::new(Null));
+            m.l1_replacement("b", |_| Box::new(Null));
+        });
+        assert_eq!(policies, both("each decides which lines leave L1"));
     }
 
     #[test]

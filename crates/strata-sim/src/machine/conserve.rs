@@ -215,7 +215,9 @@ mod tests {
         check_leftover(|m| m.slices[3].held.push_back((0, 0)), &format!("requests held at L2 slices are 1, {rest}"));
         check_leftover(|m| m.slices[3].queued = 1, &format!("requests on their way to a channel are 1, {rest}"));
         check_leftover(|m| m.slices[3].posted = 1, &format!("write-backs at memory sides are 1, {rest}"));
-        let fetch = |m: &mut Machine| m.fetch(m.interleave.home(LineAddr(1)), LineAddr(1), SectorMask(1), 0, 0);
+        let fetch = |m: &mut Machine| {
+            m.fetch(m.interleave.home(LineAddr(1)), LineAddr(1), SectorMask(1), SectorMask::NONE, 0, 0)
+        };
         check_leftover(
             fetch,
             &format!(

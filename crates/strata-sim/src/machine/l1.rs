@@ -3,11 +3,13 @@
 //! It answers what a load finds and what has to be asked of the next level; who asks and when is the SM's business.
 
 use super::NONE;
+use super::prefetching::{Prefetching, Taken};
 use super::sm_memory::Request;
-use super::waiting::{Taken, WaitLists};
+use super::waiting::{self, WaitLists};
 use crate::cache::{Line, Place, SectorMask, Tags};
 use crate::coalesce::LineRequest;
 use crate::config::GpuConfig;
+use crate::seam::{Replacement, SideCount};
 use crate::slab::Slab;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -22,6 +24,7 @@ pub(super) struct L1 {
     pub(super) outstanding: u32,
     /// Requests that could not leave because too many were under way, oldest first.
     pub(super) held: VecDeque<u32>,
+    pub(super) prefetching: Option<Box<Prefetching>>,
 }
 
 /// What a load finds of the sectors that it wants.
@@ -40,6 +43,8 @@ pub(super) struct Found {
     pub(super) lookup: Lookup,
     pub(super) place: Option<Place>,
     pub(super) there: SectorMask,
+    /// The line is there or on its way because of a prefetch that nobody had use for until now.
+    pub(super) prefetched: bool,
 }
 
 impl L1 {
@@ -52,7 +57,20 @@ impl L1 {
             mshrs: config.l1.mshrs,
             outstanding: 0,
             held: VecDeque::new(),
+            prefetching: None,
         }
+    }
+
+    /// Lets a policy choose which lines leave.
+    pub(super) fn set_policy(&mut self, policy: Box<dyn Replacement>) {
+        self.tags.set_policy(policy);
+    }
+
+    /// What prefetcher and policy count.
+    pub(super) fn counts(&self) -> Vec<SideCount> {
+        let prefetches = self.prefetching.as_ref().map(|p| p.l1_counts()).unwrap_or_default();
+        let policy = self.tags.policy().map(Replacement::counts).unwrap_or_default();
+        [prefetches, policy].concat()
     }
 
     /// Lines that it can hold.
@@ -63,11 +81,19 @@ impl L1 {
     /// Forgets everything; only so many ways of each set are filled from now on.
     pub(super) fn limit_ways(&mut self, ways: u32) {
         self.tags.limit_ways(ways);
+        self.prefetches_left();
     }
 
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
         self.tags.clear();
+        self.prefetches_left();
+    }
+
+    fn prefetches_left(&mut self) {
+        if let Some(prefetching) = &mut self.prefetching {
+            prefetching.cleared();
+        }
     }
 
     fn set_of(&self, line: LineAddr) -> u32 {
@@ -83,7 +109,7 @@ impl L1 {
         if !wanted.and(overtaken).is_empty() {
             // What is on its way is too old: the request goes out without a place.
             let lookup = Lookup::Miss { sectors: wanted, place: NONE, merges: false };
-            return Found { lookup, place: None, there: SectorMask::NONE };
+            return Found { lookup, place: None, there: SectorMask::NONE, prefetched: false };
         }
         let there = wanted.and(valid);
         let missing = wanted.without(valid.or(pending));
@@ -91,7 +117,7 @@ impl L1 {
             Lookup::Hit
         } else if place.is_some() && missing.is_empty() {
             Lookup::Merge
-        } else if let Some(p) = place.or_else(|| self.tags.insert(set, line).map(|(p, _)| p)) {
+        } else if let Some(p) = place.or_else(|| self.insert(set, line)) {
             let state = self.tags.line_mut(p);
             state.pending = state.pending.or(missing);
             Lookup::Miss { sectors: missing, place: p.index(), merges: !wanted.and(pending).is_empty() }
@@ -99,7 +125,42 @@ impl L1 {
             // Every way waits for data: the request goes out without a place.
             Lookup::Miss { sectors: wanted, place: NONE, merges: false }
         };
-        Found { lookup, place, there }
+        let mut prefetched = false;
+        if let (Some(prefetching), Some(place), Lookup::Hit | Lookup::Merge) = (&mut self.prefetching, place, lookup) {
+            prefetched = prefetching.used(place, lookup == Lookup::Merge);
+        }
+        Found { lookup, place, there, prefetched }
+    }
+
+    /// Makes room for a line.
+    #[inline]
+    fn insert(&mut self, set: u32, line: LineAddr) -> Option<Place> {
+        let (place, _) = self.tags.insert(set, line)?;
+        if let Some(prefetching) = &mut self.prefetching {
+            prefetching.left(place);
+        }
+        Some(place)
+    }
+
+    /// A prefetcher wants sectors of a line: those that are to be asked for, and the place that they fill.
+    pub(super) fn prefetch(&mut self, line: LineAddr, wanted: SectorMask) -> Taken<(Place, SectorMask)> {
+        let set = self.set_of(line);
+        let known = self.tags.locate(set, line);
+        let Line { valid, pending, overtaken, .. } = known.map(|p| *self.tags.line(p)).unwrap_or_default();
+        let missing = wanted.without(valid.or(pending));
+        if missing.is_empty() {
+            return Taken::Redundant;
+        }
+        if self.outstanding >= self.mshrs || !self.held.is_empty() || !overtaken.is_empty() {
+            return Taken::NoRoom;
+        }
+        let Some(place) = known.or_else(|| self.insert(set, line)) else { return Taken::NoRoom };
+        let state = self.tags.line_mut(place);
+        state.pending = state.pending.or(missing);
+        if let Some(prefetching) = &mut self.prefetching {
+            prefetching.issued(place);
+        }
+        Taken::Fetch((place, missing))
     }
 
     /// The place of a line, if it is there.
@@ -113,7 +174,7 @@ impl L1 {
         let set = self.set_of(request.line);
         let mut place = self.tags.find(set, request.line);
         if place.is_none() && allocate {
-            place = self.tags.insert(set, request.line).map(|(p, _)| p);
+            place = self.insert(set, request.line);
         }
         let line = self.tags.line_mut(place?);
         let before = *line;
@@ -138,9 +199,10 @@ impl L1 {
     }
 
     fn invalidate_at(&mut self, place: Place) {
-        let line = self.tags.line_mut(place);
-        line.valid = SectorMask::NONE;
-        line.overtaken = line.pending;
+        self.tags.invalidate(place);
+        if let Some(prefetching) = &mut self.prefetching {
+            prefetching.left(place);
+        }
     }
 
     /// A request waits for a line that another brings.
@@ -149,7 +211,7 @@ impl L1 {
     }
 
     /// Sectors have come to a place: what is still on its way there, and those who wait.
-    pub(super) fn fill(&mut self, place: Place, sectors: SectorMask) -> (SectorMask, Taken) {
+    pub(super) fn fill(&mut self, place: Place, sectors: SectorMask) -> (SectorMask, waiting::Taken) {
         let line = self.tags.line_mut(place);
         line.valid = line.valid.or(sectors.without(line.overtaken));
         line.pending = line.pending.without(sectors);
@@ -160,7 +222,7 @@ impl L1 {
     /// The next who waited for a line and has all it wants; it waits no more.
     pub(super) fn next_served(
         &mut self,
-        taken: &mut Taken,
+        taken: &mut waiting::Taken,
         place: Place,
         pending: SectorMask,
         requests: &mut Slab<Request>,

@@ -34,7 +34,8 @@ impl Machine {
         let r = self.requests[request];
         let slice = r.home.slice;
         let Some(served) = self.slices[usize::from(slice)].access(&r, now, &self.config.l2) else { return false };
-        let Served { service, evicted, aged, place, before, supplied, ready, then } = served;
+        let Served { service, evicted, aged, place, before, supplied, prefetched, ready, then } = served;
+        let asker = self.asker_of(request);
         self.l2_serves(r.kind, service);
         if let Some(left) = evicted {
             self.l2_evicts(slice, &left, service.ready);
@@ -60,8 +61,11 @@ impl Machine {
             Then::Fetches(sectors) => {
                 self.slices[usize::from(slice)].wait(place, request, &mut self.requests);
                 let miss = self.misses.add(Miss { slice, place: place.index(), sectors });
-                self.fetch(r.home, r.line, sectors, miss, ready);
+                self.fetch(r.home, r.line, sectors, before.valid.or(supplied), miss, ready);
             }
+        }
+        if let Some(asker) = asker {
+            self.prefetch_into_l2(&r, asker, then, prefetched, service.ready);
         }
         true
     }
@@ -74,7 +78,7 @@ impl Machine {
     }
 
     /// A line had to leave a slice at L2 cycle `ready`.
-    fn l2_evicts(&mut self, slice: u16, left: &Evicted, ready: u64) {
+    pub(super) fn l2_evicts(&mut self, slice: u16, left: &Evicted, ready: u64) {
         if self.slices[usize::from(slice)].victim.is_some() {
             self.watch_evicted(left.line, left.clean());
         }
@@ -103,7 +107,7 @@ impl Machine {
             let valid = self.l2_state(r.line).1.valid;
             self.write_back(r.line, r.sectors, valid, ready);
         }
-        if r.load == NONE {
+        if !r.is_awaited() {
             self.store_done(request, ready);
             self.requests.remove(request);
             self.page_released(r.line);
@@ -169,10 +173,10 @@ impl Machine {
     fn fetch_again(&mut self, slice: u16, place: Place, sectors: SectorMask, t: Picos) {
         let s = &mut self.slices[usize::from(slice)];
         s.fetches_again(sectors);
-        let line = s.tags.address(place);
+        let (line, resident) = (s.tags.address(place), s.tags.line(place).valid);
         let miss = self.misses.add(Miss { slice, place: place.index(), sectors });
         let ready = self.config.clock.l2.next(t).0;
-        self.fetch(self.interleave.home(line), line, sectors, miss, ready);
+        self.fetch(self.interleave.home(line), line, sectors, resident, miss, ready);
     }
 
     /// There may be room again for what waits at a slice.

@@ -10,12 +10,19 @@ use crate::time::{Cycles, Picos};
 use strata_core::LineAddr;
 
 impl Machine {
-    /// Asks memory for sectors of a line; `ready` is the L2 cycle at which the request leaves L2.
-    pub(super) fn fetch(&mut self, home: Home, line: LineAddr, sectors: SectorMask, miss: u32, ready: u64) {
+    /// Asks memory for sectors of a line of which L2 has `resident`; `ready` is the L2 cycle at which the request leaves L2.
+    pub(super) fn fetch(
+        &mut self,
+        home: Home,
+        line: LineAddr,
+        sectors: SectorMask,
+        resident: SectorMask,
+        miss: u32,
+        ready: u64,
+    ) {
         self.watch_fetch(miss, line, sectors);
         if self.sides.is_some() {
-            let resident = self.l2_state(line).1.valid;
-            self.defer(Deferred { home, line, sectors, resident, miss, ready });
+            self.ask_sides(Deferred { home, line, sectors, resident, miss, ready });
         } else {
             let tag = Event::new(Event::FILL, miss).0;
             self.dram(home.access(sectors, Dir::Read, tag), ready);
@@ -26,7 +33,7 @@ impl Machine {
     pub(super) fn put(&mut self, home: Home, line: LineAddr, sectors: SectorMask, valid: SectorMask, ready: u64) {
         self.watch_put(line, sectors);
         if self.sides.is_some() {
-            self.defer(Deferred { home, line, sectors, resident: valid, miss: NONE, ready });
+            self.ask_sides(Deferred { home, line, sectors, resident: valid, miss: NONE, ready });
         } else {
             self.dram(home.access(sectors, Dir::Write, NONE), ready);
         }

@@ -23,6 +23,8 @@
 //! | `crossbar.rs` | a part: ports between SMs and slices |
 //! | `l2.rs` | L2: what becomes of what its slices say |
 //! | `slice.rs` | a part: an L2 slice |
+//! | `prefetch.rs` | what prefetchers of L1 and L2 propose |
+//! | `prefetching.rs` | a part: a prefetcher beside a cache, and what became of its proposals |
 //! | `waiting.rs` | requests that wait for a line, in L1 and in slices |
 //! | `memory.rs` | the way from L2 to memory |
 //! | `channel_port.rs` | a part: a DRAM channel and what waits to enter it |
@@ -41,6 +43,8 @@
 
 mod barrier;
 mod builder;
+#[cfg(test)]
+mod cache_seam_tests;
 mod channel_port;
 mod check;
 mod conserve;
@@ -60,6 +64,8 @@ mod near;
 mod offload;
 mod paging;
 mod plan;
+mod prefetch;
+mod prefetching;
 #[cfg(test)]
 mod seam_tests;
 mod slice;
@@ -101,7 +107,7 @@ use offload::Offloader;
 use paging::Pager;
 use plan::MemorySides;
 use slice::Slice;
-use sm_memory::{LoadOp, Request};
+use sm_memory::{Asker, LoadOp, Request};
 use stacks::Stacks;
 use strata_core::{GridSource, LineAddr, WarpId};
 use translate::Tlbs;
@@ -213,6 +219,8 @@ pub struct Machine {
     pager: Option<Box<Pager>>,
     offload: Option<Box<Offloader>>,
     listeners: Vec<Box<dyn HostListener>>,
+    /// Who sent each request, by handle; kept only for prefetchers of L2.
+    askers: Option<Vec<Asker>>,
     /// Launches so far.
     launched: u32,
     host_link: Link,
@@ -289,6 +297,7 @@ impl Machine {
             pager: None,
             offload: None,
             listeners: Vec::new(),
+            askers: None,
             launched: 0,
             host_link: Link::new(&config.host_link),
             copies: CopyStats::default(),
@@ -329,6 +338,7 @@ impl Machine {
             sides: self.side_reading(),
             paging: self.paging_counts(),
             offload: self.offload_counts(),
+            caches: self.cache_counts(),
         }
     }
 

@@ -5,9 +5,10 @@ use super::{KernelNeeds, Layer, Machine, MachineBuilder};
 use crate::cache::SectorMask;
 use crate::config::{LinkConfig, load};
 use crate::seam::{
-    AccessInfo, Action, Actions, Arrival, Below, Candidate, Dir, FaultId, LineKind, LineRequest, LinkId, LocalAddr,
-    LocalLine, MemorySide, Move, Offload, PageId, PageRange, Paging, Parts, Place, Placed, Plan, StackId, StackUse,
-    StepSet, TableId, TableSpec, Terms, Token, TrafficId, UnitId, Victim, Walk,
+    AccessInfo, Action, Actions, Arrival, Below, CacheAccess, CachePrefetcher, Candidate, Dir, FaultId, LineKind,
+    LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Offload, PageId, PageRange, Paging, Parts, Place,
+    Placed, Plan, Proposal, Replacement, StackId, StackUse, StepSet, TableId, TableSpec, Terms, Token, TrafficId,
+    UnitId, Victim, Walk, Ways,
 };
 use crate::stats::Reading;
 use crate::time::Picos;
@@ -95,7 +96,7 @@ impl Offload for Null {
     }
 
     fn terms(&self) -> Terms {
-        Terms { pipeline_cycles: 10, window_cycles: 1000, is_ideal: false, is_coherent: true }
+        Terms { pipeline_cycles: 10, ..Terms::default() }
     }
 
     fn considers(&mut self, _: &Arrival<'_>) -> bool {
@@ -107,6 +108,22 @@ impl Offload for Null {
     }
 }
 
+impl CachePrefetcher for Null {
+    fn accessed(&mut self, _: &CacheAccess, _: &mut Vec<Proposal>) {}
+}
+
+impl Replacement for Null {
+    fn attach(&mut self, _: u32, _: u32) {}
+
+    fn hit(&mut self, _: u32, _: u32) {}
+
+    fn filled(&mut self, _: u32, _: u32) {}
+
+    fn victim(&mut self, _: u32, _: &Ways) -> u32 {
+        u32::MAX
+    }
+}
+
 /// Puts a mechanism into a machine.
 type Install = fn(&mut MachineBuilder);
 
@@ -115,7 +132,7 @@ fn mechanisms_that_do_nothing_change_nothing() {
     // With a TLB whose misses are free, as a paging mechanism turns translation on.
     let free_tlb = ["tlb.l2_cycles=0", "tlb.walk_cycles=0"];
     let (plain, plain_cycles) = traffic(&mut small_l2(&free_tlb));
-    let installs: [(&str, Install); 5] = [
+    let installs: [(&str, Install); 7] = [
         ("memory side", |m| {
             m.memory_side("first", Layer::Relocates, |_| Box::new(Null));
             m.memory_side("second", Layer::Resizes, |_| Box::new(Null));
@@ -127,6 +144,14 @@ fn mechanisms_that_do_nothing_change_nothing() {
             let plain = super::Interleave::new(m.config());
             m.place("null", Box::new(SamePlace(plain)));
         }),
+        ("prefetchers", |m| {
+            m.l1_prefetcher("null", |_| Box::new(Null));
+            m.l2_prefetcher("null", |_| Box::new(Null));
+        }),
+        ("replacement", |m| {
+            m.l1_replacement("null", |_| Box::new(Null));
+            m.l2_replacement("null", |_| Box::new(Null));
+        }),
     ];
     for (seam, install) in installs {
         let mut machine = small_l2_with(&free_tlb, install);
@@ -136,6 +161,8 @@ fn mechanisms_that_do_nothing_change_nothing() {
         let m = &mut counted.machine;
         (m.tlb_accesses, m.tlb_misses, m.tlb_walks, m.events) = (0, 0, 0, plain.machine.events);
         counted.sides = plain.sides.clone();
+        assert!(counted.caches.iter().all(|count| count.value == 0), "{seam}");
+        counted.caches.clear();
         assert_eq!(counted, plain, "{seam}");
     }
 }

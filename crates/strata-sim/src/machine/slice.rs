@@ -3,11 +3,12 @@
 //! A slice knows nothing of who asks and of what is behind it: it takes requests, and says what becomes of each and what has
 //! to be asked of memory. What it says happens in the order of the fields of [`Served`].
 
+use super::prefetching::{Prefetching, Taken};
 use super::sm_memory::{Kind, Request};
-use super::waiting::{Taken, WaitLists};
+use super::waiting::{self, WaitLists};
 use crate::cache::{Line, Place, SectorMask, Tags, Victim as Evicted};
 use crate::config::{GpuConfig, L2Config, WritePolicy};
-use crate::seam::Victim;
+use crate::seam::{Replacement, SideCount, Victim};
 use crate::slab::Slab;
 use crate::stats::SliceStats;
 use std::collections::VecDeque;
@@ -29,6 +30,7 @@ pub(super) struct Slice {
     pub(super) posted: u32,
     /// Takes what is clean in lines that leave.
     pub(super) victim: Option<Box<dyn Victim>>,
+    pub(super) prefetching: Option<Box<Prefetching>>,
     pub(super) stats: SliceStats,
 }
 
@@ -63,6 +65,8 @@ pub(super) struct Served {
     pub(super) before: Line,
     /// Sectors that the victim buffer gave back.
     pub(super) supplied: SectorMask,
+    /// The line was there or on its way because of a prefetch that nobody had use for until now.
+    pub(super) prefetched: bool,
     /// The L2 cycle at which the request is answered if it need not wait for memory.
     pub(super) ready: u64,
     pub(super) then: Then,
@@ -79,6 +83,17 @@ pub(super) enum Then {
     Waits,
     /// It waits for these, which memory is to be asked for.
     Fetches(SectorMask),
+}
+
+/// What a prefetch of a line does, in order.
+pub(super) struct Prefetched {
+    pub(super) evicted: Option<Evicted>,
+    pub(super) aged: Option<Dirty>,
+    /// Where the line is, and how it was.
+    pub(super) place: Place,
+    pub(super) before: Line,
+    /// What memory is to be asked for.
+    pub(super) sectors: SectorMask,
 }
 
 /// What the host's write to a line did.
@@ -101,6 +116,7 @@ impl Slice {
             queued: 0,
             posted: 0,
             victim: None,
+            prefetching: None,
             stats: SliceStats::default(),
         }
     }
@@ -127,9 +143,7 @@ impl Slice {
         let aged = self.tags.take_crossed();
         let partial = if r.kind == Kind::Write { r.sectors.without(r.full) } else { SectorMask::NONE };
         let service = self.occupy(r.kind, r.sectors, partial, now, l2);
-        if let (Some(left), Some(buffer)) = (evicted, &mut self.victim) {
-            buffer.evicted(left.line, left.clean());
-        }
+        self.replaced(place, evicted);
         let aged = aged.and_then(|old| self.clean(old));
         let before = *self.tags.line(place);
         let (mut supplied, mut ready) = (SectorMask::NONE, service.ready);
@@ -143,7 +157,72 @@ impl Slice {
             }
             self.read(place, r, l2)
         };
-        Some(Served { service, evicted, aged, place, before, supplied, ready, then })
+        let mut prefetched = false;
+        if let (Some(prefetching), Then::Answered | Then::Waits) = (&mut self.prefetching, then) {
+            prefetched = prefetching.used(place, then == Then::Waits);
+        }
+        Some(Served { service, evicted, aged, place, before, supplied, prefetched, ready, then })
+    }
+
+    /// A line got a place, from which another left.
+    #[inline]
+    fn replaced(&mut self, place: Place, evicted: Option<Evicted>) {
+        if let Some(left) = evicted {
+            if let Some(buffer) = &mut self.victim {
+                buffer.evicted(left.line, left.clean());
+            }
+            self.prefetch_left(place);
+        }
+    }
+
+    /// A prefetcher wants sectors of a line.
+    pub(super) fn prefetch(
+        &mut self,
+        set: u32,
+        line: LineAddr,
+        wanted: SectorMask,
+        l2: &L2Config,
+    ) -> Taken<Prefetched> {
+        let known = self.tags.locate(set, line);
+        let state = known.map(|p| *self.tags.line(p)).unwrap_or_default();
+        let missing = wanted.without(state.valid.or(state.pending));
+        if missing.is_empty() {
+            return Taken::Redundant;
+        }
+        if !self.has_room(l2) || !self.held.is_empty() {
+            return Taken::NoRoom;
+        }
+        let Some((place, evicted)) = known.map(|p| (p, None)).or_else(|| self.tags.insert(set, line)) else {
+            return Taken::NoRoom;
+        };
+        let aged = self.tags.take_crossed();
+        self.replaced(place, evicted);
+        let aged = aged.and_then(|old| self.clean(old));
+        let state = self.tags.line_mut(place);
+        let before = *state;
+        state.pending = state.pending.or(missing);
+        self.outstanding += 1;
+        self.stats.fetches += u64::from(missing.count());
+        self.stats.fetched_along += u64::from(missing.count());
+        if let Some(prefetching) = &mut self.prefetching {
+            prefetching.issued(place);
+        }
+        Taken::Fetch(Prefetched { evicted, aged, place, before, sectors: missing })
+    }
+
+    /// What prefetcher and policy count.
+    pub(super) fn counts(&self) -> Vec<SideCount> {
+        let prefetches = self.prefetching.as_ref().map(|p| p.l2_counts()).unwrap_or_default();
+        let policy = self.tags.policy().map(Replacement::counts).unwrap_or_default();
+        [prefetches, policy].concat()
+    }
+
+    /// Forgets everything; nothing is dirty or on its way.
+    pub(super) fn clear(&mut self) {
+        self.tags.clear();
+        if let Some(prefetching) = &mut self.prefetching {
+            prefetching.cleared();
+        }
     }
 
     /// Takes the slice's time for a request, of whose sectors `partial` are written in part.
@@ -233,6 +312,12 @@ impl Slice {
         }
     }
 
+    fn prefetch_left(&mut self, place: Place) {
+        if let Some(prefetching) = &mut self.prefetching {
+            prefetching.left(place);
+        }
+    }
+
     /// What is dirty in a line that stays, and is not any more.
     fn clean(&mut self, place: Place) -> Option<Dirty> {
         let state = self.tags.line_mut(place);
@@ -285,7 +370,7 @@ impl Slice {
 
     /// Those who wait for a place.
     #[inline]
-    pub(super) fn take_waiting(&mut self, place: Place) -> Taken {
+    pub(super) fn take_waiting(&mut self, place: Place) -> waiting::Taken {
         self.waiting.take(place)
     }
 
@@ -293,7 +378,7 @@ impl Slice {
     #[inline]
     pub(super) fn next_served(
         &mut self,
-        taken: &mut Taken,
+        taken: &mut waiting::Taken,
         place: Place,
         valid: SectorMask,
         requests: &mut Slab<Request>,
@@ -323,8 +408,8 @@ impl Slice {
         });
         self.written(line, touched);
         let evicted = room.and_then(|(_, evicted)| evicted);
-        if let (Some(left), Some(buffer)) = (evicted, &mut self.victim) {
-            buffer.evicted(left.line, left.clean());
+        if let Some((place, _)) = room {
+            self.replaced(place, evicted);
         }
         HostWritten { before, evicted, aged: aged.and_then(|old| self.clean(old)) }
     }
@@ -332,9 +417,8 @@ impl Slice {
     /// Memory has a newer line: what the slice has is stale, and what is on its way will be fetched again.
     pub(super) fn invalidate(&mut self, set: u32, line: LineAddr) {
         if let Some(place) = self.tags.find(set, line) {
-            let state = self.tags.line_mut(place);
-            state.valid = SectorMask::NONE;
-            state.overtaken = state.pending;
+            self.tags.invalidate(place);
+            self.prefetch_left(place);
         }
         self.written(line, SectorMask::ALL);
     }
@@ -346,7 +430,9 @@ impl Slice {
         if self.tags.peek(set, line).is_none_or(|l| !l.pending.is_empty()) {
             return None;
         }
+        let place = self.tags.locate(set, line)?;
         let left = self.tags.remove(set, line)?;
+        self.prefetch_left(place);
         (!left.dirty.is_empty()).then_some(Dirty { line, sectors: left.dirty, valid: left.valid })
     }
 }

@@ -51,10 +51,22 @@ impl Request {
         Self { line, sectors, full, kind, sm: 0, home, load: 0, place: NONE, warp: NONE, next: NONE, since: 0 }
     }
 
-    /// True if somebody waits for an answer.
+    /// True if an answer is sent.
     pub(super) fn is_awaited(&self) -> bool {
         self.kind == Kind::Read || self.load != NONE
     }
+
+    /// True if nobody but a prefetcher wants the answer.
+    pub(super) fn is_prefetch(&self) -> bool {
+        self.kind == Kind::Read && self.load == NONE
+    }
+}
+
+/// Who asks, for mechanisms that want to know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Asker {
+    pub(super) warp: WarpId,
+    pub(super) pc: u32,
 }
 
 /// One line request of an instruction, before it has left the SM.
@@ -84,6 +96,11 @@ enum What {
 }
 
 impl LineOp {
+    /// Who asks.
+    pub(super) fn asker(&self) -> Asker {
+        Asker { warp: self.warp, pc: self.pc }
+    }
+
     pub(super) fn is_write(&self) -> bool {
         matches!(self.what, What::CachedStore | What::Store | What::Atomic(_))
     }
@@ -224,16 +241,16 @@ impl Machine {
         match *what {
             What::CachedLoad(load) => {
                 self.stats.l1_transactions += u64::from(request.sectors.count());
-                self.look_into_l1(*sm, request, load, at);
+                self.look_into_l1(&op, load, at);
             }
             What::Load(load) => {
                 self.stats.l1_transactions += u64::from(request.sectors.count());
                 self.stats.l1_bypasses += 1;
-                self.send(*sm, request, Kind::Read, load, NONE, at);
+                self.send(&op, request, Kind::Read, load, NONE, at);
             }
             What::CachedStore | What::Store => {
                 self.stats.l1_writes += 1;
-                let sent = self.send(*sm, request, Kind::Write, NONE, NONE, at);
+                let sent = self.send(&op, request, Kind::Write, NONE, NONE, at);
                 self.expect_acknowledgement(sent, op.warp);
                 if self.is_near(*sm) {
                     self.near_wrote(op.warp, request.line);
@@ -246,7 +263,7 @@ impl Machine {
                 self.stats.atomics += 1;
                 // What an atomic changes at L2 is stale in this SM's L1.
                 self.sms[*sm as usize].memory.l1.invalidate(request.line);
-                let sent = self.send(*sm, request, Kind::Atomic, load, NONE, at);
+                let sent = self.send(&op, request, Kind::Atomic, load, NONE, at);
                 if load == NONE {
                     self.expect_acknowledgement(sent, op.warp);
                 }
@@ -275,9 +292,11 @@ impl Machine {
     }
 
     /// One line request of a load that L1 may serve.
-    fn look_into_l1(&mut self, sm: u32, request: &LineRequest, load: u32, taken: u64) {
+    fn look_into_l1(&mut self, op: &LineOp, load: u32, taken: u64) {
+        let (sm, request) = (op.sm, &op.request);
         self.stats.l1_accesses += 1;
-        let Found { lookup, place, there } = self.sms[sm as usize].memory.l1.look_up(request.line, request.sectors);
+        let Found { lookup, place, there, prefetched } =
+            self.sms[sm as usize].memory.l1.look_up(request.line, request.sectors);
         self.watch_l1_hit(sm, place, request.line, there);
         match lookup {
             Lookup::Hit => {
@@ -296,8 +315,11 @@ impl Machine {
                     self.loads[load].remaining += 1;
                     self.wait_for_line(sm, Place::at(place), request, load, taken);
                 }
-                self.send(sm, &LineRequest { sectors, ..*request }, Kind::Read, load, place, taken);
+                self.send(op, &LineRequest { sectors, ..*request }, Kind::Read, load, place, taken);
             }
+        }
+        if self.sms[sm as usize].memory.l1.prefetching.is_some() {
+            self.prefetch_into_l1(op, lookup, prefetched, taken);
         }
     }
 
@@ -346,7 +368,8 @@ impl Machine {
     }
 
     /// Sends a request towards L2; it leaves the SM at core cycle `at` plus the latency of a miss, when the port is free.
-    fn send(&mut self, sm: u32, line: &LineRequest, kind: Kind, load: u32, place: u32, at: u64) -> u32 {
+    pub(super) fn send(&mut self, op: &LineOp, line: &LineRequest, kind: Kind, load: u32, place: u32, at: u64) -> u32 {
+        let sm = op.sm;
         let since = at + u64::from(self.config.l1.miss_latency);
         let request = Request {
             line: line.line,
@@ -365,6 +388,7 @@ impl Machine {
         let request = self.requests.add(request);
         self.watch_sent(request, at);
         self.page_sent(line.line);
+        self.note_asker(request, op.asker());
         if awaited {
             if !self.sms[sm as usize].memory.l1.admit(request) {
                 return request;

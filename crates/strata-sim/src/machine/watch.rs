@@ -86,6 +86,13 @@ impl Machine {
         }
     }
 
+    /// A line that was `before` is prefetched into L2.
+    pub(super) fn watch_l2_prefetch(&mut self, line: LineAddr, before: Line) {
+        if let Some(c) = &mut self.checker {
+            c.l2_prefetched(line, before);
+        }
+    }
+
     /// L2 asks memory for sectors.
     #[inline]
     pub(super) fn watch_fetch(&mut self, miss: u32, line: LineAddr, sectors: SectorMask) {

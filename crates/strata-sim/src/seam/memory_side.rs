@@ -315,7 +315,7 @@ pub struct Wanted {
 /// Something that a mechanism counts for the statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SideCount {
-    /// Path below the machine's: `buddy.fills`.
+    /// Path below the machine's: `mechanism.fills`.
     pub name: &'static str,
     /// What a one of it is.
     pub unit: Unit,

@@ -11,6 +11,8 @@
 //! | place | [`Place`] | once per line request, before L2 |
 //! | memory side | [`MemorySide`] | for each L2 fill and write-back, with its data |
 //! | victim | [`Victim`] | when a line leaves L2, is missed there, or is written |
+//! | cache prefetcher | [`CachePrefetcher`] | for each access to L1 or L2 |
+//! | replacement | [`Replacement`] | when a line of L1 or L2 is used, comes or has to leave |
 //! | host | [`HostListener`] | whatever the host does |
 //!
 //! What the host does (allocations, copies, launches) reaches paging mechanisms, memory sides and listeners as the same
@@ -20,13 +22,16 @@
 //! victim buffer of a slice must know of a line, the machine asks of the line's partition ([`MemorySide::note`]) and tells it
 //! ([`Victim::supplied`]).
 
+mod cache_prefetcher;
 mod host_listener;
 mod memory_side;
 mod offload;
 mod paging;
 mod place;
+mod replacement;
 mod victim;
 
+pub use cache_prefetcher::{CacheAccess, CachePrefetcher, Outcome, Proposal};
 pub use host_listener::HostListener;
 pub use memory_side::{
     Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts,
@@ -35,4 +40,5 @@ pub use memory_side::{
 pub use offload::{Arrival, Candidate, Offload, StackId, StackUse, Terms};
 pub use paging::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, Token, Walk};
 pub use place::{Place, Placed};
+pub use replacement::{Replacement, Ways};
 pub use victim::Victim;

@@ -1,6 +1,7 @@
 //! The offload seam: whether a warp runs a block of code on an SM of a memory stack.
 
 use super::SideCount;
+use crate::time::Picos;
 use strata_core::{LANES, LaneMask, LineAddr, OpInfo, WarpId};
 
 /// A memory stack.
@@ -57,11 +58,33 @@ pub struct Terms {
     pub pipeline_cycles: u32,
     /// Core cycles over which the use of links and SMs is measured, at least.
     pub window_cycles: u64,
+    /// Bytes that a register of a warp takes on a link.
+    pub register_bytes: u64,
+    /// Bytes of the request to run a block, besides its registers.
+    pub request_bytes: u64,
+    /// What an access to the host's memory takes while data are there ([`Offload::is_at_host`]), whatever else is on the way;
+    /// none is the latency of the GPU's host link.
+    pub host_latency: Option<Picos>,
     /// Nothing is sent, nothing has to be kept coherent, and all data are where the block runs: what no machine can do.
     pub is_ideal: bool,
     /// Caches are kept coherent, as they must be. Without it nothing of it is charged, and data are not right: to see what it
     /// costs.
     pub is_coherent: bool,
+}
+
+impl Default for Terms {
+    /// Registers of 4 B for each lane cross with two program counters and a mask; the rest is free.
+    fn default() -> Self {
+        Self {
+            pipeline_cycles: 0,
+            window_cycles: 1_000,
+            register_bytes: 4 * LANES as u64,
+            request_bytes: 3 * 4,
+            host_latency: None,
+            is_ideal: false,
+            is_coherent: true,
+        }
+    }
 }
 
 impl Terms {

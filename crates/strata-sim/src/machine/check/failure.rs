@@ -8,6 +8,8 @@ use strata_core::{Addr, LINE_BYTES, LineAddr, SECTOR_BYTES};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reader {
     Load(Origin),
+    /// A prefetch into L1.
+    Prefetch,
     /// An atomic without a result, performed at L2.
     Reduction,
     /// A copy to the host.
@@ -54,6 +56,7 @@ impl Failure {
         let address = names.address(Addr(self.line.0 * LINE_BYTES + self.sector as u64 * SECTOR_BYTES));
         let reader = match self.reader {
             Reader::Load(origin) => format!("the load of {}", instruction(&origin, names)),
+            Reader::Prefetch => "a prefetch into L1".to_owned(),
             Reader::Reduction => "an atomic at L2".to_owned(),
             Reader::Host => "a copy to the host".to_owned(),
             Reader::EndOfKernel => "the end of a kernel".to_owned(),

@@ -159,7 +159,8 @@ impl Checker {
 
     /// A line request of the issuing instruction sets out: a write takes functional effect now.
     pub(super) fn sent(&mut self, request: u32, r: &Request) {
-        if r.is_awaited() {
+        // What a prefetch brings is judged when a load takes it from L1.
+        if r.load != NONE {
             self.needs.insert(request, self.need(r.line));
         }
         if r.kind == Kind::Read {
@@ -286,6 +287,15 @@ impl Checker {
         }
     }
 
+    /// A line that was `before` is prefetched into L2.
+    pub(super) fn l2_prefetched(&mut self, line: LineAddr, before: Line) {
+        if self.ledger.line(line).is_some() {
+            let sectors = self.ledger.line_mut(line);
+            let holds_bytes = before.valid.or(before.dirty).or(before.pending);
+            members(SectorMask::ALL.without(holds_bytes)).for_each(|s| sectors[s].l2 = Held::default());
+        }
+    }
+
     /// L2 asks memory for sectors.
     pub(super) fn fetched(&mut self, miss: u32, line: LineAddr) {
         if let Some(sectors) = self.ledger.line(line) {
@@ -353,11 +363,12 @@ impl Checker {
         let Some(known) = self.ledger.line(r.line) else { return };
         let lacks = |s: usize| known[s].l2.first_lacking(&known[s].arrived).map(|write| (s, known[s].origin(write)));
         let lost = members(r.sectors).find_map(lacks);
-        if r.load != NONE {
+        if r.is_awaited() {
             self.answers.insert(request, std::array::from_fn(|s| known[s].l2.clone()));
         }
         if let Some((sector, missed)) = lost {
-            let reader = self.needs.get(&request).map_or(Reader::Reduction, |need| Reader::Load(need.reader));
+            let unneeded = if r.is_prefetch() { Reader::Prefetch } else { Reader::Reduction };
+            let reader = self.needs.get(&request).map_or(unneeded, |need| Reader::Load(need.reader));
             self.fail(Failure { line: r.line, sector, reader, at: Copy::L2(slice), missed });
         }
     }

@@ -1,6 +1,6 @@
 //! The way to a stack: from the access that tells where a block's data are to the warp's first turn there.
 
-use super::{REGISTER_BYTES, REQUEST_BYTES, Stage, Trip};
+use super::{Stage, Trip};
 use crate::link::Direction;
 use crate::machine::check::Step;
 use crate::machine::warp::{NEVER, Ready};
@@ -102,8 +102,9 @@ impl Machine {
         let leaves = self.core_time(ready);
         let Some(offload) = &self.offload else { return };
         let visit = &offload.visits[index as usize];
-        let bytes = u64::from(offload.candidates[visit.candidate].live_in) * REGISTER_BYTES + REQUEST_BYTES;
         let (terms, stack) = (offload.terms, visit.trip.stack as usize);
+        let registers = u64::from(offload.candidates[visit.candidate].live_in);
+        let bytes = registers * terms.register_bytes + terms.request_bytes;
         let sent = self.core_time(ready + u64::from(terms.pipeline_cycles));
         let arrival = match &mut self.stacks {
             Some(stacks) if !terms.is_ideal => stacks.links[stack].send(Direction::Out, sent, Bytes(bytes)),

@@ -1,6 +1,6 @@
 //! While data are in the memory of the host so that a mechanism learns where they should live, and when they move.
 //!
-//! What misses in L2 meanwhile takes the latency of the host's link. When the mechanism has seen enough, warps stop; when nothing is
+//! What misses in L2 meanwhile takes the latency of the way to the host. When the mechanism has seen enough, warps stop; when nothing is
 //! under way any more, lines get their new homes, and warps go on where they were.
 
 use super::Stage;
@@ -29,8 +29,8 @@ impl Machine {
         self.offload.as_ref().is_some_and(|o| o.mechanism.is_at_host())
     }
 
-    /// L2 accesses the memory of the host; the request leaves at L2 cycle `ready`. As in the paper, that costs the latency of
-    /// the way (TOM, section 5.1), whatever else is on it.
+    /// L2 accesses the memory of the host; the request leaves at L2 cycle `ready`. That costs the latency of the way, whatever
+    /// else is on it.
     pub(in crate::machine) fn asks_host(&mut self, sectors: SectorMask, dir: Dir, tag: DramTag, ready: u64) {
         let count = u64::from(sectors.count());
         if dir == Dir::Write {
@@ -39,7 +39,8 @@ impl Machine {
             self.stack_stats.host_reads += count;
         }
         if tag != NONE {
-            let latency = Picos((self.config.host_link.latency_ns * 1e3).round() as u64);
+            let of_link = || Picos((self.config.host_link.latency_ns * 1e3).round() as u64);
+            let latency = self.offload.as_ref().and_then(|o| o.terms.host_latency).unwrap_or_else(of_link);
             self.queue.push(self.config.clock.l2.edge(Cycles(ready)) + latency, Event(tag));
         }
     }
@@ -65,7 +66,7 @@ impl Machine {
         let pause = offload.mechanism.moved();
         // Lines have other homes now, and nothing is dirty in a cache that writes through.
         for slice in &mut self.slices {
-            slice.tags.clear();
+            slice.clear();
         }
         let last = self.queue.now();
         let cycle = stopped.iter().map(|s| s.1).max().unwrap_or(0).max(self.core_cycle(last)) + pause;

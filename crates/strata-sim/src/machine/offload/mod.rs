@@ -28,12 +28,6 @@ use crate::time::Picos;
 use std::collections::VecDeque;
 use strata_core::{GridSource, LANES, LaneMask, LineAddr, WarpId, WatchPoint};
 
-/// Bytes of one register of a warp: 4 B for each of 32 lanes (TOM, section 3.1.1).
-const REGISTER_BYTES: u64 = 4 * LANES as u64;
-
-/// Bytes of a request besides its registers: the program counters of begin and end, and the active mask (TOM, section 4.2).
-const REQUEST_BYTES: u64 = 3 * 4;
-
 /// Where a warp is in a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Stage {

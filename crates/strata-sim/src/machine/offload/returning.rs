@@ -1,6 +1,6 @@
 //! The way back from a stack: registers and the lines that a block wrote, which its SM and L2 drop, the third step of coherence.
 
-use super::{REGISTER_BYTES, Stage};
+use super::Stage;
 use crate::link::Direction;
 use crate::machine::check::Step;
 use crate::machine::{Event, Machine};
@@ -35,7 +35,7 @@ impl Machine {
         if !offload.terms.keeps_coherent() {
             trip.written.clear();
         }
-        let registers = u64::from(offload.candidates[visit.candidate].live_out) * REGISTER_BYTES;
+        let registers = u64::from(offload.candidates[visit.candidate].live_out) * offload.terms.register_bytes;
         let bytes = Bytes(registers + acknowledgement + address * trip.written.len() as u64);
         let leaves = ready_time.max(trip.last_write);
         let near = &mut offload.stacks[trip.stack as usize];

@@ -36,7 +36,7 @@ impl Offload for Always {
     }
 
     fn terms(&self) -> Terms {
-        Terms { pipeline_cycles: 10, window_cycles: 1000, is_ideal: self.is_ideal, is_coherent: true }
+        Terms { pipeline_cycles: 10, is_ideal: self.is_ideal, ..Terms::default() }
     }
 
     fn considers(&mut self, _: &Arrival<'_>) -> bool {
@@ -239,7 +239,7 @@ impl Offload for Learner {
     }
 
     fn terms(&self) -> Terms {
-        Terms { pipeline_cycles: 10, window_cycles: 1000, is_ideal: false, is_coherent: true }
+        Terms { pipeline_cycles: 10, ..Terms::default() }
     }
 
     fn considers(&mut self, _: &Arrival<'_>) -> bool {

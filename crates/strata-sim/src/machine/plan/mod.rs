@@ -1,7 +1,8 @@
 //! Plans of memory sides, carried out: each step begins when those before it have ended, L2 is answered when all gating
 //! steps have.
 //!
-//! A mechanism is asked right after the event that led to its request, when the bytes of the program's memory are at hand.
+//! A mechanism that looks at data is asked right after the event that led to its request, when the bytes of the program's
+//! memory are at hand.
 
 mod copy;
 
@@ -27,6 +28,8 @@ pub(super) struct MemorySides {
     partitions: Vec<Partition>,
     links: Vec<Link>,
     running: Slab<Running>,
+    /// Somebody looks at data.
+    looks_at_data: bool,
     /// Asked for by the event at hand.
     pub(super) deferred: Vec<Deferred>,
     /// The plan being made, kept for its memory.
@@ -43,6 +46,19 @@ struct Partition {
     lines: Paged<Option<LineAddr>>,
 }
 
+impl Partition {
+    /// The image of memory follows a request that the mechanism is about to see.
+    fn follow(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+        let Some(image) = &mut self.image else { return };
+        *self.lines.get_mut(asked.home.local.0) = Some(asked.line);
+        if asked.miss == NONE {
+            let mut data = ZEROS;
+            memory(asked.line, &mut data);
+            image.write(asked.home.local, asked.sectors, &data);
+        }
+    }
+}
+
 /// A unit of a partition.
 #[derive(Clone, Copy)]
 struct Unit {
@@ -54,6 +70,7 @@ struct Unit {
 }
 
 /// A request that the mechanism has not seen yet.
+#[derive(Clone, Copy)]
 pub(super) struct Deferred {
     pub(super) home: Home,
     pub(super) line: LineAddr,
@@ -105,7 +122,7 @@ impl MemorySides {
     pub(super) fn new(partitions: u32, chain: &mut dyn FnMut(u32) -> Vec<Box<dyn MemorySide>>, check: bool) -> Self {
         let mut links = Vec::new();
         let mut names = Vec::new();
-        let partitions = (0..partitions)
+        let partitions: Vec<_> = (0..partitions)
             .map(|p| {
                 let mut chain = chain(p);
                 let mut parts = Parts { carries_bytes: check || chain.len() > 1, ..Parts::default() };
@@ -125,8 +142,15 @@ impl MemorySides {
                 }
             })
             .collect();
-        let traffic = names.into_iter().map(|name| (name, Traffic::default())).collect();
-        Self { partitions, links, running: Slab::default(), deferred: Vec::new(), plan: Plan::default(), traffic }
+        Self {
+            looks_at_data: partitions.iter().any(|p| p.image.is_some()),
+            partitions,
+            links,
+            running: Slab::default(),
+            deferred: Vec::new(),
+            plan: Plan::default(),
+            traffic: names.into_iter().map(|name| (name, Traffic::default())).collect(),
+        }
     }
 
     fn count(&mut self, why: TrafficId, dir: Dir, link: bool, bytes: u64) {
@@ -174,19 +198,14 @@ impl MemorySides {
     }
 
     /// Asks the mechanism; what it answers is in `self.plan`.
+    #[inline]
     fn plan(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
-        let Partition { chain, image, lines, .. } = &mut self.partitions[usize::from(asked.home.partition)];
-        if image.is_some() {
-            *lines.get_mut(asked.home.local.0) = Some(asked.line);
-        }
+        let partition = &mut self.partitions[usize::from(asked.home.partition)];
         let fills = asked.miss != NONE;
-        if let Some(image) = image
-            && !fills
-        {
-            let mut data = ZEROS;
-            memory(asked.line, &mut data);
-            image.write(asked.home.local, asked.sectors, &data);
+        if partition.image.is_some() {
+            partition.follow(asked, memory);
         }
+        let Partition { chain, image, .. } = partition;
         let request = LineRequest {
             line: asked.home.local,
             address: asked.line,
@@ -250,10 +269,15 @@ impl Machine {
         }
     }
 
-    pub(super) fn defer(&mut self, asked: Deferred) {
-        *self.kept(asked.home.slice, Kept::of(asked.miss)) += 1;
-        if let Some(sides) = &mut self.sides {
+    /// L2 asks memory for something. Who looks at no data is asked at once, others when the bytes of memory are at hand.
+    #[inline]
+    pub(super) fn ask_sides(&mut self, asked: Deferred) {
+        let Some(sides) = &mut self.sides else { return };
+        if sides.looks_at_data {
             sides.deferred.push(asked);
+            *self.kept(asked.home.slice, Kept::of(asked.miss)) += 1;
+        } else {
+            self.begin_plan(&asked, &mut |_, _| ());
         }
     }
 
@@ -263,44 +287,8 @@ impl Machine {
         let Some(sides) = &mut self.sides else { return };
         let mut deferred = std::mem::take(&mut sides.deferred);
         for asked in deferred.drain(..) {
-            let Some(sides) = &mut self.sides else { return };
-            sides.plan(&asked, &mut memory);
-            let mut expected = None;
-            if let Some(checker) = &mut self.checker {
-                expected = sides.expected(&asked);
-                if asked.miss != NONE {
-                    checker.side_delivers(asked.line, sides.wrong_sectors(&asked));
-                }
-            }
-            if asked.miss != NONE {
-                let more = sides.plan.fill.without(asked.sectors);
-                let Miss { slice, place, sectors } = &mut self.misses[asked.miss];
-                *sectors = asked.sectors.or(self.slices[usize::from(*slice)].will_fill(*place, more));
-            }
-            // Most plans are one access to DRAM: those need no record of what has ended.
-            if let [Step { what: Move::Dram { at, sectors, dir, why }, gates_reply: true, .. }] = sides.plan.steps[..]
-                && (dir == Dir::Read) == (asked.miss != NONE)
-            {
-                sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
-                let tag = if asked.miss == NONE { NONE } else { Event::new(Event::FILL, asked.miss).0 };
-                *self.kept(asked.home.slice, Kept::of(asked.miss)) -= 1;
-                self.dram(asked.home.access_at(at, sectors, dir, tag), asked.ready);
-                continue;
-            }
-            let plan = sides.plan.clone();
-            let place = Some(Kept::of(asked.miss));
-            let running = Running {
-                plan,
-                home: asked.home,
-                miss: asked.miss,
-                place,
-                fetched: false,
-                begun: 0,
-                ended: 0,
-                expected,
-            };
-            let running = sides.running.add(running);
-            self.go_on(running, asked.ready);
+            *self.kept(asked.home.slice, Kept::of(asked.miss)) -= 1;
+            self.begin_plan(&asked, &mut memory);
         }
         // A plan that has ended already may have let others ask.
         if let Some(sides) = &mut self.sides
@@ -308,6 +296,58 @@ impl Machine {
         {
             sides.deferred = deferred;
         }
+    }
+
+    /// Shows the mechanism a request, and begins what it plans.
+    fn begin_plan(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+        let Some(sides) = &mut self.sides else { return };
+        sides.plan(asked, memory);
+        let expected = if self.checker.is_some() { self.check_sides(asked) } else { None };
+        let Some(sides) = &mut self.sides else { return };
+        let more = sides.plan.fill.without(asked.sectors);
+        if asked.miss != NONE && !more.is_empty() {
+            let Miss { slice, place, sectors } = &mut self.misses[asked.miss];
+            *sectors = asked.sectors.or(self.slices[usize::from(*slice)].will_fill(*place, more));
+        }
+        // Most plans are one access to DRAM: those need no record of what has ended.
+        if let [Step { what: Move::Dram { at, sectors, dir, why }, gates_reply: true, .. }] = sides.plan.steps[..]
+            && (dir == Dir::Read) == (asked.miss != NONE)
+        {
+            sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
+            let tag = if asked.miss == NONE { NONE } else { Event::new(Event::FILL, asked.miss).0 };
+            self.dram(asked.home.access_at(at, sectors, dir, tag), asked.ready);
+        } else {
+            self.run_plan(asked, expected);
+        }
+    }
+
+    /// What memory held when a request was planned, after the check that a fill would deliver that.
+    #[cold]
+    fn check_sides(&mut self, asked: &Deferred) -> Option<Box<Line>> {
+        let (Some(sides), Some(checker)) = (&mut self.sides, &mut self.checker) else { return None };
+        if asked.miss != NONE {
+            checker.side_delivers(asked.line, sides.wrong_sectors(asked));
+        }
+        sides.expected(asked)
+    }
+
+    /// Begins a plan of several steps.
+    #[inline(never)]
+    fn run_plan(&mut self, asked: &Deferred, expected: Option<Box<Line>>) {
+        let Some(sides) = &mut self.sides else { return };
+        let kept = Kept::of(asked.miss);
+        let running = sides.running.add(Running {
+            plan: sides.plan.clone(),
+            home: asked.home,
+            miss: asked.miss,
+            place: Some(kept),
+            fetched: false,
+            begun: 0,
+            ended: 0,
+            expected,
+        });
+        *self.kept(asked.home.slice, kept) += 1;
+        self.go_on(running, asked.ready);
     }
 
     /// Begins the steps of a plan whose predecessors have ended, at L2 cycle `now`; answers L2 and ends the plan when it is

@@ -1,0 +1,124 @@
+//! Prefetches into L1 and L2: what a prefetcher proposes is fetched after the access that led to it, as far as there is room.
+
+use super::l1::Lookup;
+use super::l2::Miss;
+use super::prefetching::Taken;
+use super::slice::{Prefetched, Then};
+use super::sm_memory::{Asker, Kind, LineOp, Request};
+use super::{Machine, NONE};
+use crate::coalesce::LineRequest;
+use crate::seam::{CacheAccess, Outcome, SideCount};
+use crate::side_stats::add_counts;
+use crate::time::Cycles;
+
+impl Machine {
+    /// A load has looked into L1 at core cycle `taken`: its prefetcher sees that, and what it proposes is asked of L2.
+    #[cold]
+    pub(super) fn prefetch_into_l1(&mut self, op: &LineOp, lookup: Lookup, prefetched: bool, taken: u64) {
+        let access = CacheAccess {
+            line: op.request.line,
+            sectors: op.request.sectors,
+            pc: op.pc,
+            warp: op.warp,
+            sm: op.sm,
+            write: false,
+            outcome: match lookup {
+                Lookup::Hit => Outcome::Hit,
+                Lookup::Merge => Outcome::Pending,
+                Lookup::Miss { .. } => Outcome::Miss,
+            },
+            prefetched,
+            now: self.core_time(taken),
+        };
+        let sm = op.sm as usize;
+        let Some(prefetching) = &mut self.sms[sm].memory.l1.prefetching else { return };
+        let proposals = prefetching.proposals(&access);
+        for proposal in &proposals {
+            let l1 = &mut self.sms[sm].memory.l1;
+            match l1.prefetch(proposal.line, proposal.sectors) {
+                Taken::Fetch((place, sectors)) => {
+                    let line = LineRequest { line: proposal.line, sectors, asked: sectors, full: sectors };
+                    self.send(op, &line, Kind::Read, NONE, place.index(), taken);
+                }
+                Taken::Redundant => l1.prefetching.iter_mut().for_each(|p| p.counts.redundant += 1),
+                Taken::NoRoom => l1.prefetching.iter_mut().for_each(|p| p.counts.dropped += 1),
+            }
+        }
+        if let Some(prefetching) = &mut self.sms[sm].memory.l1.prefetching {
+            prefetching.give_back(proposals);
+        }
+    }
+
+    /// A slice has served a request: its prefetcher sees that, and what it proposes is asked of memory at L2 cycle `ready`.
+    #[cold]
+    pub(super) fn prefetch_into_l2(&mut self, r: &Request, asker: Asker, then: Then, prefetched: bool, ready: u64) {
+        if r.is_prefetch() {
+            return;
+        }
+        let access = CacheAccess {
+            line: r.line,
+            sectors: r.sectors,
+            pc: asker.pc,
+            warp: asker.warp,
+            sm: r.sm,
+            write: r.kind == Kind::Write,
+            outcome: match then {
+                Then::Stored { .. } | Then::Answered => Outcome::Hit,
+                Then::Waits => Outcome::Pending,
+                Then::Fetches(_) => Outcome::Miss,
+            },
+            prefetched,
+            now: self.config.clock.l2.edge(Cycles(ready)),
+        };
+        let Some(prefetching) = &mut self.slices[usize::from(r.home.slice)].prefetching else { return };
+        let proposals = prefetching.proposals(&access);
+        for proposal in &proposals {
+            let home = self.interleave.home(proposal.line);
+            let slice = &mut self.slices[usize::from(home.slice)];
+            match slice.prefetch(home.set, proposal.line, proposal.sectors, &self.config.l2) {
+                Taken::Fetch(Prefetched { evicted, aged, place, before, sectors }) => {
+                    if let Some(left) = evicted {
+                        self.l2_evicts(home.slice, &left, ready);
+                    }
+                    if let Some(old) = aged {
+                        self.write_back(old.line, old.sectors, old.valid, ready);
+                    }
+                    self.watch_l2_prefetch(proposal.line, before);
+                    let miss = self.misses.add(Miss { slice: home.slice, place: place.index(), sectors });
+                    self.fetch(home, proposal.line, sectors, before.valid, miss, ready);
+                }
+                Taken::Redundant => slice.prefetching.iter_mut().for_each(|p| p.counts.redundant += 1),
+                Taken::NoRoom => slice.prefetching.iter_mut().for_each(|p| p.counts.dropped += 1),
+            }
+        }
+        if let Some(prefetching) = &mut self.slices[usize::from(r.home.slice)].prefetching {
+            prefetching.give_back(proposals);
+        }
+    }
+
+    /// Remembers who sent a request, if an L2 prefetcher wants to know: requests themselves stay as small as they are.
+    #[inline]
+    pub(super) fn note_asker(&mut self, request: u32, asker: Asker) {
+        if let Some(askers) = &mut self.askers {
+            let at = request as usize;
+            if askers.len() <= at {
+                askers.resize(at + 1, asker);
+            }
+            askers[at] = asker;
+        }
+    }
+
+    /// Who sent a request, if that was remembered.
+    #[inline]
+    pub(super) fn asker_of(&self, request: u32) -> Option<Asker> {
+        self.askers.as_ref().map(|askers| askers[request as usize])
+    }
+
+    /// What prefetchers and policies of all caches count, in sum.
+    pub(super) fn cache_counts(&self) -> Vec<SideCount> {
+        let mut counts = Vec::new();
+        self.sms.iter().for_each(|sm| add_counts(&mut counts, sm.memory.l1.counts()));
+        self.slices.iter().for_each(|slice| add_counts(&mut counts, slice.counts()));
+        counts
+    }
+}
