@@ -41,6 +41,8 @@ mod fingerprint;
 mod hash_store;
 #[cfg(test)]
 mod machine_tests;
+mod mechanism;
+mod request_table;
 mod requests;
 mod sector_side;
 pub mod settings;
@@ -51,5 +53,6 @@ pub use area::Area;
 pub use bcd::BcdSide;
 pub use fifo::ReadOnlyFifo;
 pub use fingerprint::{Fingerprint, repeated_word};
+pub use mechanism::register;
 pub use sector_side::SectorSide;
 pub use side::DedupSide;

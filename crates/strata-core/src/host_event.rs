@@ -39,6 +39,11 @@ impl Allocation {
         Self { id: AllocationId(id), start, size, name: name.to_owned(), flags: AllocFlags::default() }
     }
 
+    /// True for memory that the program allocated on the device, managed or not: no variable of a module, and not the host's.
+    pub fn is_on_heap(&self) -> bool {
+        self.id != AllocationId(u32::MAX) && !self.flags.pinned
+    }
+
     /// A managed variable of a module: no allocation of the program's, so it has no number of its own and is never freed.
     pub fn of_variable(name: &str, start: Addr, size: Bytes) -> Self {
         let flags = AllocFlags { managed: true, ..AllocFlags::default() };

@@ -1,6 +1,6 @@
 //! The vocabulary that every room of StrataSim shares, and nothing else.
 //!
-//! Ten groups live here:
+//! What lives here:
 //!
 //! * [`addr`]: what an address, a size and a launch shape are ([`Addr`], [`Bytes`], [`Dim3`]);
 //! * [`advice`]: what a program says about the use of its memory ([`Advice`]);
@@ -11,6 +11,8 @@
 //! * [`stats`]: what a run reports, by path, with unit and description ([`Stats`]);
 //! * [`random`]: chance that is the same on every machine ([`SplitMix64`](random::SplitMix64));
 //! * [`config`]: reading what people write in TOML, all errors at once;
+//! * [`settings`]: what can be set of a mechanism;
+//! * [`text`], [`files`], [`fnv`]: columns for people, files that are there whole or not at all, checksums;
 //! * [`nearest`]: "did you mean …", for every name that people type.
 //!
 //! Invariant: this crate depends on no other crate of the workspace, knows neither PTX nor time, and never allocates on
@@ -28,6 +30,8 @@ pub mod addr;
 pub mod advice;
 pub mod config;
 pub mod count;
+pub mod files;
+pub mod fnv;
 pub mod host_event;
 pub mod image;
 pub mod nearest;
@@ -36,6 +40,7 @@ pub mod paged;
 pub mod random;
 pub mod settings;
 pub mod stats;
+pub mod text;
 
 pub use addr::{Addr, Bytes, Dim3, LINE_BYTES, LineAddr, SECTOR_BYTES};
 pub use advice::Advice;

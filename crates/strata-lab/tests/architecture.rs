@@ -1,4 +1,5 @@
-//! ARCHITECTURE.md says which crates of others are used and why: it is true to the manifests, both ways.
+//! ARCHITECTURE.md says which crates of others are used and why: it is true to the manifests, both ways. And which of our own
+//! crates each may know.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -52,4 +53,94 @@ fn every_declared_crate_is_used() {
     }
     used.retain(|name| !is_ours(name));
     assert_eq!(used, declared());
+}
+
+/// Which of our crates each may depend on, beside `strata-core`: what is not here it must not know.
+const MAY_KNOW: &[(&str, &[&str])] = &[
+    ("strata", &["strata-lab"]),
+    ("strata-buddy", &["strata-codec", "strata-heatmap", "strata-mechanism", "strata-sim"]),
+    ("strata-cmd", &["strata-mechanism", "strata-sim"]),
+    ("strata-codec", &[]),
+    ("strata-core", &[]),
+    (
+        "strata-cuda",
+        &[
+            "strata-cudart",
+            "strata-emu",
+            "strata-host",
+            "strata-mechanism",
+            "strata-ptx",
+            "strata-run",
+            "strata-sim",
+            "strata-workloads",
+        ],
+    ),
+    ("strata-cudart", &[]),
+    ("strata-emu", &["strata-ptx"]),
+    ("strata-heatmap", &[]),
+    ("strata-host", &[]),
+    ("strata-lab", &["strata-cuda", "strata-mechanism", "strata-run", "strata-studies", "strata-tensors"]),
+    ("strata-learn", &[]),
+    ("strata-mechanism", &["strata-sim"]),
+    ("strata-parquet", &[]),
+    ("strata-prefetch", &["strata-mechanism", "strata-sim"]),
+    ("strata-ptx", &[]),
+    (
+        "strata-run",
+        &[
+            "strata-emu",
+            "strata-host",
+            "strata-mechanism",
+            "strata-parquet",
+            "strata-ptx",
+            "strata-sim",
+            "strata-trace",
+            "strata-workloads",
+        ],
+    ),
+    ("strata-sim", &[]),
+    ("strata-srrip", &["strata-mechanism", "strata-sim"]),
+    (
+        "strata-studies",
+        &[
+            "strata-buddy",
+            "strata-cmd",
+            "strata-codec",
+            "strata-emu",
+            "strata-heatmap",
+            "strata-host",
+            "strata-learn",
+            "strata-mechanism",
+            "strata-prefetch",
+            "strata-ptx",
+            "strata-run",
+            "strata-sim",
+            "strata-srrip",
+            "strata-tensors",
+            "strata-tom",
+            "strata-uvm",
+            "strata-workloads",
+        ],
+    ),
+    ("strata-tensors", &["strata-buddy", "strata-codec", "strata-heatmap", "strata-run"]),
+    ("strata-testkit", &["strata-sim"]),
+    ("strata-tom", &["strata-mechanism", "strata-ptx", "strata-sim"]),
+    ("strata-trace", &["strata-ptx"]),
+    ("strata-uvm", &["strata-heatmap", "strata-learn", "strata-mechanism", "strata-parquet", "strata-sim"]),
+    ("strata-workloads", &["strata-host"]),
+];
+
+#[test]
+fn no_crate_knows_more_than_it_may() {
+    let folders = std::fs::read_dir(Path::new(ROOT).join("crates")).expect("the crates");
+    for folder in folders {
+        let member = manifest(&folder.expect("an entry").path().join("Cargo.toml"));
+        let name = member["package"]["name"].as_str().expect("a name");
+        let (_, may) =
+            MAY_KNOW.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("{name}: what may it know?"));
+        let known =
+            names(member.get("dependencies")).into_iter().filter(|other| is_ours(other) && other != "strata-core");
+        let too_much: Vec<String> = known.filter(|other| !may.contains(&other.as_str())).collect();
+        assert!(too_much.is_empty(), "{name} must not know {too_much:?}");
+    }
 }

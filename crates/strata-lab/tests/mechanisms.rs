@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use strata_lab::mechanisms::Combination;
+use strata_lab::mechanisms::combination;
 use strata_lab::{Monitor, RunRequest, RunResult, What, run};
 
 /// A run at tiny size on Buddy Compression's machine, with an L2 so small that lines leave it, and every load checked.
@@ -14,7 +14,7 @@ fn checked_on(gpu: &str, program: &str, with: &str, set: &[&str], out: &Path) ->
     let request = RunRequest {
         size: Some("tiny".into()),
         gpu: Some(gpu.into()),
-        with: Combination::parse(with).expect("known"),
+        with: combination(with).expect("known"),
         set: ["l2.sets=1", "l2.ways=4"].iter().chain(set).map(|s| (*s).to_owned()).collect(),
         check_data: true,
         out: Some(out.to_owned()),
@@ -136,7 +136,7 @@ fn unified(program: &str, set: &[&str], check_data: bool, out: &Path) -> Result<
     let request = RunRequest {
         size: Some("tiny".into()),
         gpu: Some("gtx1080ti".into()),
-        with: Combination::parse("uvm").expect("known"),
+        with: combination("uvm").expect("known"),
         set: set.iter().map(|s| (*s).to_owned()).collect(),
         check_data,
         out: Some(out.to_owned()),
@@ -211,7 +211,7 @@ fn unified_memory_behaves_as_in_the_published_logs() {
         let request = RunRequest {
             size: Some("paper-uvm".into()),
             gpu: Some("gtx1080ti".into()),
-            with: Combination::parse("uvm").expect("known"),
+            with: combination("uvm").expect("known"),
             set: vec![format!("uvm.prefetcher={prefetcher}")],
             out: Some(out.path().to_owned()),
             ..RunRequest::new(What::Workload(program.into()))

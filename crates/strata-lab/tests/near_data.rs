@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use strata_lab::mechanisms::Combination;
+use strata_lab::mechanisms::combination;
 use strata_lab::{LabError, Monitor, RunRequest, RunResult, What, run};
 
 /// A run at tiny size with an L2 so small that lines leave it, and every load checked.
@@ -10,7 +10,7 @@ fn checked(program: &str, gpu: &str, set: &[&str], out: &Path) -> Result<RunResu
     let request = RunRequest {
         size: Some("tiny".into()),
         gpu: Some(gpu.into()),
-        with: Combination::parse("tom").expect("known"),
+        with: combination("tom").expect("known"),
         set: ["l2.ways=4"].iter().chain(set).map(|s| (*s).to_owned()).collect(),
         check_data: true,
         out: Some(out.to_owned()),
@@ -80,4 +80,34 @@ fn machines_that_cannot_are_refused() {
     assert!(refused("ndp-maxwell", &["tom.policy=ideal"]).contains("leaves out what keeps data right"));
     assert!(refused("ndp-maxwell", &["tom.coherence=left-out"]).contains("leaves out what keeps data right"));
     assert!(refused("ndp-maxwell", &["l2.write=back"]).contains("`--set l2.write=through`"));
+}
+
+#[test]
+fn a_program_is_surveyed_once() {
+    let out = tempfile::tempdir().expect("a folder");
+    let surveys = || -> Vec<_> {
+        let folder = std::fs::read_dir(out.path().join("surveys")).into_iter().flatten();
+        folder.map(|entry| entry.expect("readable").path()).collect()
+    };
+    let cycles = |set: &[&str]| checked("vectoradd", "ndp-maxwell", set, out.path()).expect("it runs").cycles();
+    cycles(&["tom.mapping=baseline"]);
+    assert_eq!(surveys().len(), 0, "nothing has to be known for the baseline's map");
+    let learned = cycles(&[]);
+    let kept = surveys();
+    assert_eq!(kept.len(), 1);
+
+    // What lies there is taken as it is, for any policy.
+    let text = std::fs::read_to_string(&kept[0]).expect("readable");
+    cycles(&["tom.policy=uncontrolled"]);
+    let modified = |path| std::fs::metadata(path).and_then(|file| file.modified()).expect("there");
+    let before = modified(&kept[0]);
+    cycles(&["tom.busy_threshold=0.5"]);
+    assert_eq!((surveys().len(), modified(&kept[0])), (1, before));
+
+    std::fs::write(&kept[0], "{ \"instances\": ").expect("written");
+    assert_eq!(cycles(&[]), learned, "half a file is none");
+    assert_eq!(std::fs::read_to_string(&kept[0]).expect("readable"), text);
+
+    cycles(&["tom.load_miss_rate=1"]);
+    assert_eq!(surveys().len(), 2, "with other assumptions candidates are others");
 }

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use strata_core::random::SplitMix64;
-use strata_lab::mechanisms::Combination;
+use strata_lab::mechanisms::combination;
 use strata_lab::{Monitor, RunRequest, RunResult, What, run};
 
 /// Threads of a block, and blocks: more warps than the stacks have places for.
@@ -128,7 +128,7 @@ fn launch_file() -> String {
 fn run_made(folder: &Path, set: Option<&[String]>) -> RunResult {
     let request = RunRequest {
         gpu: set.map(|_| "ndp-maxwell".to_owned()),
-        with: Combination::parse(if set.is_some() { "tom" } else { "none" }).expect("known"),
+        with: combination(if set.is_some() { "tom" } else { "none" }).expect("known"),
         set: set.unwrap_or_default().to_vec(),
         check_data: set.is_some(),
         out: Some(folder.join("out")),

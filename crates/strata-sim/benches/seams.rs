@@ -7,15 +7,17 @@
 //! valgrind --tool=callgrind target/release/deps/seams-… memory-side
 //! ```
 //!
-//! Argument: `none` (default), `tlb` (none, translation on: what `paging` is compared with), `memory-side`, `victim`, `paging`, `place` or `offload`.
+//! Argument: `none` (default), `tlb` (none, translation on: what `paging` is compared with), `memory-side`, `victim`, `paging`,
+//! `place`, `offload`, `prefetchers` (of L1 and L2) or `replacement` (of both).
 
 use std::time::Instant;
 use strata_core::{Addr, LineAddr, OpClass, OpInfo};
 use strata_sim::cache::SectorMask;
 use strata_sim::config::load;
 use strata_sim::seam::{
-    AccessInfo, Actions, Arrival, Below, Candidate, LineRequest, MemorySide, Offload, PageId, Paging, Parts, Place,
-    Placed, Plan, StackId, StackUse, Terms, Token, Victim, Walk,
+    AccessInfo, Actions, Arrival, Below, CacheAccess, CachePrefetcher, Candidate, LineRequest, MemorySide, Offload,
+    PageId, Paging, Parts, Place, Placed, Plan, Proposal, Replacement, StackId, StackUse, Terms, Token, Victim, Walk,
+    Ways,
 };
 use strata_sim::time::Picos;
 use strata_sim::{KernelNeeds, Layer, MachineBuilder};
@@ -93,6 +95,23 @@ impl Offload for Null {
     }
 }
 
+impl CachePrefetcher for Null {
+    fn accessed(&mut self, _: &CacheAccess, _: &mut Vec<Proposal>) {}
+}
+
+impl Replacement for Null {
+    fn attach(&mut self, _: u32, _: u32) {}
+
+    fn hit(&mut self, _: u32, _: u32) {}
+
+    fn filled(&mut self, _: u32, _: u32) {}
+
+    // None of them: the one that was used least recently leaves.
+    fn victim(&mut self, _: u32, _: &Ways) -> u32 {
+        u32::MAX
+    }
+}
+
 fn main() {
     // Cargo adds arguments of its own.
     let seam = std::env::args().skip(1).find(|a| !a.starts_with("--")).unwrap_or_else(|| "none".into());
@@ -106,6 +125,14 @@ fn main() {
         "paging" => builder.paging("null", Box::new(Null), Addr(0)..Addr(u64::MAX)),
         "place" => builder.place("null", Box::new(Null)),
         "offload" => builder.offload("null", Box::new(Null)),
+        "prefetchers" => {
+            builder.l1_prefetcher("null", |_| Box::new(Null));
+            builder.l2_prefetcher("null", |_| Box::new(Null));
+        }
+        "replacement" => {
+            builder.l1_replacement("null", |_| Box::new(Null));
+            builder.l2_replacement("null", |_| Box::new(Null));
+        }
         other => panic!("`{other}` is no seam"),
     }
     let mut machine = builder.build().expect("a machine");

@@ -19,7 +19,8 @@ impl SectorMask {
 
     /// Sectors in the mask.
     pub const fn count(self) -> u32 {
-        self.0.count_ones()
+        // The counts of all sixteen masks, four bits each: processors of 2003, which we build for, cannot count bits.
+        (0x4332_3221_3221_2110_u64 >> (4 * (self.0 & 0b1111)) & 0b1111) as u32
     }
 
     /// True if there is none.
@@ -342,6 +343,11 @@ impl Tags {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sectors_are_counted() {
+        assert!((0..16).all(|mask| SectorMask(mask).count() == mask.count_ones()));
+    }
 
     #[test]
     fn least_recently_used_leaves_first() {

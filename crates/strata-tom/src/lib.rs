@@ -44,9 +44,14 @@ pub mod allocations;
 pub mod analyser;
 pub mod candidate;
 pub mod controller;
+mod foreknowledge;
 pub mod mechanism;
+mod near_data;
 pub mod offsets;
 pub mod settings;
 pub mod storage;
 pub mod survey;
 pub mod table;
+
+pub use foreknowledge::survey;
+pub use near_data::register;

@@ -69,7 +69,12 @@ impl Survey {
     }
 
     /// Executes a launch of `kernel`, CTA after CTA, and looks at it.
-    pub fn launch<S: GridSource>(&mut self, kernel: &str, table: &Table, source: &mut S) -> Result<(), Failed> {
+    pub fn launch<S: GridSource + ?Sized>(
+        &mut self,
+        kernel: &str,
+        table: &Table,
+        source: &mut S,
+    ) -> Result<(), Failed> {
         let first_offset = self.offsets.iter().position(|o| o.0 == kernel).unwrap_or_else(|| {
             let new = (0..table.rows.len()).map(|k| (kernel.to_owned(), k, Offsets::default()));
             let at = self.offsets.len();

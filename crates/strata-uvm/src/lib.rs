@@ -25,9 +25,13 @@
 mod evict;
 mod faults;
 pub mod geometry;
+mod gmmu_file;
 mod host;
+mod learned;
 mod list;
+mod mechanism;
 mod model;
+mod page_heat;
 pub mod pcie;
 mod place;
 mod predictions;
@@ -42,6 +46,7 @@ pub mod stats;
 mod tests;
 mod transfer;
 
+pub use mechanism::register;
 pub use model::{Handle, Machine, Uvm};
 pub use prefetch::Predictor;
 pub use record::GmmuRequest;

@@ -276,7 +276,7 @@ impl Paging for Uvm {
         if self.records {
             let (address, array) = (self.space.geometry.address(page), self.space.allocation(page).start);
             let request = self.recorder.note(access, address, array, here, self.clock.passed(now).0);
-            self.prefetcher.observe(&request);
+            self.prefetcher.observe(&request.access);
             if self.config.predicts_on == Trigger::Request {
                 self.ask_predictor(now, out);
             }

@@ -2,37 +2,19 @@
 
 use crate::geometry::{BLOCK_BYTES, TREE_BYTES};
 use strata_core::Addr;
+use strata_learn::access::Access;
 use strata_sim::seam::AccessInfo;
 
-/// One request: an access that no TLB could translate.
+/// One request, an access that no TLB could translate, as predictors see it ([`Access`]), with the features that depend on
+/// the request before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GmmuRequest {
-    /// Core cycle.
-    pub cycle: u64,
-    /// Thread instructions issued before it.
-    pub instructions: u64,
-    /// Number of the launch.
-    pub kernel: u32,
-    /// Program counter.
-    pub pc: u32,
-    /// The page was on the device.
-    pub hit: bool,
-    /// The resident warp.
-    pub warp: u32,
-    /// The SM.
-    pub sm: u32,
-    /// The texture processing cluster: the SMs that share a port.
-    pub tpc: u32,
-    /// The CTA.
-    pub cta: u64,
-    /// First byte of the page.
-    pub page: u64,
+    /// The request.
+    pub access: Access,
     /// First byte of the 64 KB block.
     pub block: u64,
     /// First byte of the 2 MB root.
     pub root: u64,
-    /// First byte of the array.
-    pub array: u64,
     /// Page less that of the request before it from the same SM, in bytes; 0 for an SM's first.
     pub page_delta: i64,
     /// The same of the block.
@@ -65,19 +47,22 @@ impl Recorder {
         let before = self.last[sm].replace(here).unwrap_or(here);
         let delta = |k: usize| here[k].wrapping_sub(before[k]) as i64;
         let request = GmmuRequest {
-            cycle,
-            instructions: access.instructions,
-            kernel: access.kernel,
-            pc: access.pc,
-            hit,
-            warp: access.warp.0,
-            sm: access.sm,
-            tpc: access.sm / self.sms_per_tpc,
-            cta: access.cta,
-            page: here[0],
+            access: Access {
+                run: 0,
+                cycle,
+                instructions: access.instructions,
+                kernel: access.kernel,
+                pc: access.pc,
+                hit,
+                warp: access.warp.0,
+                sm: access.sm,
+                tpc: access.sm / self.sms_per_tpc,
+                cta: access.cta,
+                page: here[0],
+                array: array.0,
+            },
             block: here[1],
             root: here[2],
-            array: array.0,
             page_delta: delta(0),
             block_delta: delta(1),
             root_delta: delta(2),

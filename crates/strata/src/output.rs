@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::io::{self, IsTerminal, Write};
-use strata_lab::LabError;
+use strata_lab::{LabError, MechanismError};
 
 /// Why a command did not come to its end.
 pub(crate) enum Failure {
@@ -15,6 +15,12 @@ pub(crate) enum Failure {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         Self::Lab(error)
+    }
+}
+
+impl From<MechanismError> for Failure {
+    fn from(error: MechanismError) -> Self {
+        Self::Lab(error.into())
     }
 }
 

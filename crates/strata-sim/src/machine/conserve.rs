@@ -216,7 +216,7 @@ mod tests {
         check_leftover(|m| m.slices[3].queued = 1, &format!("requests on their way to a channel are 1, {rest}"));
         check_leftover(|m| m.slices[3].posted = 1, &format!("write-backs at memory sides are 1, {rest}"));
         let fetch = |m: &mut Machine| {
-            m.fetch(m.interleave.home(LineAddr(1)), LineAddr(1), SectorMask(1), SectorMask::NONE, 0, 0)
+            m.fetch(m.interleave.home(LineAddr(1)), LineAddr(1), SectorMask(1), SectorMask::NONE, 0, 0);
         };
         check_leftover(
             fetch,

@@ -259,6 +259,7 @@ mod tests {
     use super::*;
     use crate::machine::sm_memory::Kind;
     use crate::machine::testing::gpu;
+    use crate::seam::{CacheAccess, CachePrefetcher, Proposal};
 
     const A: LineAddr = LineAddr(5);
 
@@ -352,6 +353,39 @@ mod tests {
         assert_eq!(rig.look_up(A.0, 0b0010), Lookup::Hit);
         rig.l1.invalidate_range(&(0..A.0 + 1));
         assert_ne!(rig.look_up(A.0, 0b0010), Lookup::Hit);
+    }
+
+    /// Proposes nothing: the test does.
+    struct Silent;
+
+    impl CachePrefetcher for Silent {
+        fn accessed(&mut self, _: &CacheAccess, _: &mut Vec<Proposal>) {}
+    }
+
+    #[test]
+    fn a_prefetch_fetches_what_is_missing_if_there_is_room() {
+        let mut rig = Rig::new(1);
+        rig.l1.prefetching = Some(Box::new(Prefetching::new(Box::new(Silent), 1, 32)));
+        let sectors = |taken: Taken<(Place, SectorMask)>| match taken {
+            Taken::Fetch((_, sectors)) => Some(sectors.0),
+            Taken::Redundant => Some(0),
+            Taken::NoRoom => None,
+        };
+        assert_eq!(sectors(rig.l1.prefetch(A, SectorMask(0b0011))), Some(0b0011));
+        assert_eq!(sectors(rig.l1.prefetch(A, SectorMask(0b0111))), Some(0b0100));
+        assert_eq!(sectors(rig.l1.prefetch(A, SectorMask(0b0111))), Some(0), "all are on their way");
+        let other = LineAddr(A.0 + 1);
+        assert_eq!(sectors(rig.l1.prefetch(other, SectorMask(1))), None, "the only way waits for data");
+        assert_eq!(rig.look_up(A.0, 0b0001), Lookup::Merge);
+        let waiting = rig.waits(0b0001);
+        assert_eq!(rig.fill(0b0111), [waiting]);
+        assert_eq!((rig.l1.admit(1), rig.l1.admit(2)), (true, true));
+        assert_eq!(sectors(rig.l1.prefetch(other, SectorMask(1))), None, "demand has all MSHRs");
+        rig.l1.answered();
+        assert_eq!(sectors(rig.l1.prefetch(other, SectorMask(1))), Some(1));
+        rig.l1.clear();
+        let counts = rig.l1.prefetching.as_ref().expect("it is there").counts;
+        assert_eq!((counts.issued, counts.useful, counts.late, counts.useless), (3, 1, 1, 1));
     }
 
     #[test]

@@ -482,16 +482,16 @@ mod tests {
         }
     }
 
-    fn fetches(sectors: u8) -> Option<Then> {
-        Some(Then::Fetches(SectorMask(sectors)))
+    fn fetches(sectors: u8) -> Then {
+        Then::Fetches(SectorMask(sectors))
     }
 
     #[test]
     fn a_miss_fetches_what_nobody_has_asked_for_yet() {
         let mut rig = Rig::new(|_| ());
-        assert_eq!(rig.then(Kind::Read, 1, 0b0001), fetches(0b0001));
+        assert_eq!(rig.then(Kind::Read, 1, 0b0001), Some(fetches(0b0001)));
         assert_eq!(rig.then(Kind::Read, 1, 0b0001), Some(Then::Waits));
-        assert_eq!(rig.then(Kind::Read, 1, 0b0011), fetches(0b0010));
+        assert_eq!(rig.then(Kind::Read, 1, 0b0011), Some(fetches(0b0010)));
         assert_eq!(rig.fills(1, 0b0001), [1, 0]);
         assert_eq!(rig.fills(1, 0b0010), [2]);
         assert_eq!(rig.then(Kind::Read, 1, 0b0011), Some(Then::Answered));
@@ -502,7 +502,7 @@ mod tests {
     #[test]
     fn a_cache_without_sectors_fetches_the_line() {
         let mut rig = Rig::new(|l2| l2.sectored = false);
-        assert_eq!(rig.then(Kind::Read, 1, 0b0100), fetches(0b1111));
+        assert_eq!(rig.then(Kind::Read, 1, 0b0100), Some(fetches(0b1111)));
         assert_eq!(rig.slice.stats.fetched_along, 3);
     }
 
@@ -532,11 +532,11 @@ mod tests {
     fn a_slow_memory_is_felt_by_who_needs_it() {
         let mut rig = Rig::new(|l2| l2.mshrs = 1);
         rig.then(Kind::Write, 2, 0b0001);
-        assert_eq!(rig.then(Kind::Read, 1, 0b0001), fetches(0b0001));
+        assert_eq!(rig.then(Kind::Read, 1, 0b0001), Some(fetches(0b0001)));
         assert_eq!(rig.then(Kind::Read, 1, 0b0010), None, "no MSHR is left");
         assert_eq!(rig.then(Kind::Read, 2, 0b0001), Some(Then::Answered), "a hit needs none");
         rig.fills(1, 0b0001);
-        assert_eq!(rig.then(Kind::Read, 1, 0b0010), fetches(0b0010));
+        assert_eq!(rig.then(Kind::Read, 1, 0b0010), Some(fetches(0b0010)));
     }
 
     #[test]
@@ -559,6 +559,26 @@ mod tests {
         rig.then(Kind::Read, 1, 0b0001);
         assert_eq!(rig.slice.drop_line(0, LineAddr(1)), None);
         assert_eq!(rig.fills(1, 0b0001), [0]);
+    }
+
+    #[test]
+    fn a_prefetch_waits_for_nobody_and_makes_nobody_wait() {
+        let mut rig = Rig::new(|l2| l2.mshrs = 2);
+        let prefetch =
+            |rig: &mut Rig, line, sectors| match rig.slice.prefetch(0, LineAddr(line), SectorMask(sectors), &rig.l2) {
+                Taken::Fetch(prefetched) => Some(prefetched.sectors.0),
+                Taken::Redundant => Some(0),
+                Taken::NoRoom => None,
+            };
+        assert_eq!(prefetch(&mut rig, 1, 0b0011), Some(0b0011));
+        assert_eq!(prefetch(&mut rig, 1, 0b0001), Some(0));
+        assert_eq!(rig.then(Kind::Read, 1, 0b0001), Some(Then::Waits), "it is on its way already");
+        assert_eq!(rig.then(Kind::Read, 2, 0b0001), Some(fetches(0b0001)));
+        assert_eq!(prefetch(&mut rig, 1, 0b0100), None, "no MSHR is left");
+        assert_eq!(rig.fills(1, 0b0011), [0]);
+        assert_eq!(rig.then(Kind::Read, 1, 0b0010), Some(Then::Answered));
+        let stats = &rig.slice.stats;
+        assert_eq!(stats.reads + stats.fetched_along, stats.read_hits + stats.read_awaited + stats.fetches);
     }
 
     /// A buffer that has everything, after three cycles.

@@ -5,13 +5,13 @@
 
 use super::{Asked, Prefetcher};
 use crate::geometry::Page;
-use crate::record::GmmuRequest;
 use strata_core::Addr;
+use strata_learn::access::Access;
 
 /// Predicts pages from the requests to the GMMU.
 pub trait Predictor: Send {
     /// A request has reached the GMMU, with its features.
-    fn observe(&mut self, request: &GmmuRequest);
+    fn observe(&mut self, request: &Access);
 
     /// The addresses that will be accessed next, as of the last request; none if it does not know.
     fn predict(&mut self, addresses: &mut Vec<Addr>);
@@ -33,7 +33,7 @@ impl Prefetcher for Learned {
         super::sequential::SequentialLocal.choose(asked, pages);
     }
 
-    fn observe(&mut self, request: &GmmuRequest) {
+    fn observe(&mut self, request: &Access) {
         self.predictor.observe(request);
     }
 

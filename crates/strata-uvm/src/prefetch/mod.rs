@@ -13,11 +13,11 @@ mod tree;
 pub use learned::{Learned, Predictor};
 
 use crate::geometry::{Page, Tree};
-use crate::record::GmmuRequest;
 use crate::settings::Config;
 use crate::space::Space;
 use strata_core::Addr;
 use strata_core::random::SplitMix64;
+use strata_learn::access::Access;
 
 /// What a prefetcher may look at and change.
 pub struct Asked<'a> {
@@ -44,7 +44,7 @@ pub trait Prefetcher: Send {
     }
 
     /// A request has reached the GMMU.
-    fn observe(&mut self, _request: &GmmuRequest) {}
+    fn observe(&mut self, _request: &Access) {}
 
     /// Names addresses, anywhere, whose pages come when the prediction is ready; false if it does not predict at all.
     fn predict(&mut self, _addresses: &mut Vec<Addr>) -> bool {

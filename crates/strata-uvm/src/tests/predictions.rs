@@ -2,9 +2,10 @@
 
 use super::{BASE, Bench, KB, MB, touches};
 use crate::model::Wake;
-use crate::{Config, GmmuRequest, Machine as Gpu, Predictor, SETTINGS, Uvm};
+use crate::{Config, Machine as Gpu, Predictor, SETTINGS, Uvm};
 use strata_core::settings::Settings;
 use strata_core::{Addr, Allocation, Bytes, HostEvent};
+use strata_learn::access::Access;
 use strata_sim::seam::{AccessInfo, Action, PageId, Paging, Token};
 use strata_sim::time::Picos;
 use strata_testkit::Instr;
@@ -13,7 +14,7 @@ use strata_testkit::Instr;
 pub(super) struct OneMegabyteOn(pub(super) u64);
 
 impl Predictor for OneMegabyteOn {
-    fn observe(&mut self, request: &GmmuRequest) {
+    fn observe(&mut self, request: &Access) {
         self.0 = request.page + MB;
     }
 

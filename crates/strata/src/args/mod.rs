@@ -56,6 +56,7 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     Validate(Validate),
     Bench(Bench),
+    Fingerprint(Fingerprint),
     Compress(Compress),
     Prefetch(Prefetch),
     Trace(Trace),
@@ -326,6 +327,35 @@ pub(crate) struct Bench {
     pub(crate) json: bool,
 }
 
+const FINGERPRINT_EXAMPLES: &str = "\
+Examples:
+  strata fingerprint                     all rows: does this computer give what the project's did?
+  strata fingerprint bfs nw --gpu v100 --with none,cmd
+  strata fingerprint --write crates/strata-studies/data/fingerprint.tsv  after a change of the model
+
+Exit status: 0 nothing moved, 1 a row moved, 2 bad usage or bad input.";
+
+/// Compare the model with its fingerprint: programs at tiny on every GPU, with every mechanism
+#[derive(Args)]
+#[command(after_help = FINGERPRINT_EXAMPLES)]
+pub(crate) struct Fingerprint {
+    /// Workloads [default: all without a mechanism, a dozen with each, four with pairs]
+    #[arg(value_name = "WORKLOAD")]
+    pub(crate) programs: Vec<String>,
+    /// A preset; may be repeated [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) gpu: Vec<String>,
+    /// Mechanisms of each machine [default: none, each, and each pair that goes together]
+    #[arg(long, value_name = "A,B+C")]
+    pub(crate) with: Option<String>,
+    /// Write the rows to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 const COMPRESS_EXAMPLES: &str = "\
 Examples:
   strata compress model.safetensors      every codec, and a target for every tensor
@@ -382,6 +412,7 @@ impl Arguments {
             | Command::Reproduce(Reproduce { json, .. })
             | Command::Validate(Validate { json, .. })
             | Command::Bench(Bench { json, .. })
+            | Command::Fingerprint(Fingerprint { json, .. })
             | Command::Compress(Compress { json, .. })
             | Command::Prefetch(Prefetch {
                 command:

@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 use strata_lab::LabError;
-use strata_lab::offload::Assumptions;
+use strata_lab::candidates::Assumptions;
 
 const OFFLOAD_EXAMPLES: &str = "\
 Examples:

@@ -4,16 +4,15 @@ use crate::args::Compare;
 use crate::output::{self, Failure};
 use crate::progress::Series;
 use std::process::ExitCode;
-use strata_lab::What;
 use strata_lab::compare::{CompareRequest, compare as run, table, to_json};
-use strata_lab::mechanisms::Combination;
+use strata_lab::{Registry, What};
 
-pub(crate) fn compare(args: Compare) -> Result<ExitCode, Failure> {
+pub(crate) fn compare(args: Compare, registry: &Registry) -> Result<ExitCode, Failure> {
     let request = CompareRequest {
         programs: args.what.iter().map(|what| What::named(what)).collect::<Result<_, _>>()?,
         size: args.size,
         gpu: args.gpu,
-        schemes: args.with.split(',').map(Combination::parse).collect::<Result<_, _>>()?,
+        schemes: args.with.split(',').map(|with| registry.combination(with)).collect::<Result<_, _>>()?,
         set: args.set,
         out: args.out,
     };

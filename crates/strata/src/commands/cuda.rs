@@ -12,18 +12,18 @@ use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use strata_lab::cuda::{self, Printed, ProgramRun};
-use strata_lab::{LabError, Monitor, What};
+use strata_lab::{LabError, Monitor, Registry, What};
 
 /// The simulator itself failed; any other status is the program's.
 const OUR_FAILURE: u8 = 125;
 
 /// Runs a CUDA program: its output and its exit status are its own.
-pub(crate) fn run(args: Run) -> ExitCode {
+pub(crate) fn run(args: Run, registry: &Registry) -> ExitCode {
     if args.prints_json() {
         let reason = "standard output belongs to the program: write the JSON object to a file with `--json=FILE`";
         return failed(&LabError::Request(reason.into()));
     }
-    run_program(args).unwrap_or_else(|error| failed(&error))
+    run_program(args, registry).unwrap_or_else(|error| failed(&error))
 }
 
 fn failed(error: &LabError) -> ExitCode {
@@ -31,11 +31,11 @@ fn failed(error: &LabError) -> ExitCode {
     ExitCode::from(OUR_FAILURE)
 }
 
-fn run_program(args: Run) -> Result<ExitCode, LabError> {
+fn run_program(args: Run, registry: &Registry) -> Result<ExitCode, LabError> {
     let json = args.json.clone();
     let what = What::Program(args.program.clone());
     let name = what.name();
-    let request = request(args, what)?;
+    let request = request(args, what, registry)?;
     let printed = Arc::new(Printed::default());
     let kept = Arc::clone(&printed);
     let monitor = Arc::new(Monitor::new(move |bytes| kept.add(bytes)));

@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod cuda;
 mod files;
+pub(crate) mod fingerprint;
 pub(crate) mod gpus;
 pub(crate) mod mechanisms;
 pub(crate) mod offload;

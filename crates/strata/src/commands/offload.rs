@@ -5,7 +5,7 @@ use crate::args::Offload;
 use crate::output::{self, Failure};
 use serde_json::json;
 use std::process::ExitCode;
-use strata_lab::offload::{assumptions_json, search_file};
+use strata_lab::candidates::{assumptions_json, search_file};
 
 pub(crate) fn offload(args: &Offload) -> Result<ExitCode, Failure> {
     let assumptions = args.assumptions()?;

@@ -7,17 +7,16 @@ use indicatif::ProgressBar;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
-use strata_lab::mechanisms::Combination;
-use strata_lab::{LabError, Monitor, RunRequest, What, table};
+use strata_lab::{LabError, Monitor, Registry, RunRequest, What, table};
 
-pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
     let (json, printed_json) = (args.json.clone(), args.prints_json());
     let what = match &args.what {
         Some(name) => What::named(name)?,
-        None => return Ok(super::cuda::run(args)),
+        None => return Ok(super::cuda::run(args, registry)),
     };
     let name = what.name();
-    let request = request(args, what)?;
+    let request = request(args, what, registry)?;
     let bar = ProgressBar::new_spinner();
     let monitor = Arc::new(monitor(bar.clone(), printed_json));
     progress::show(&bar, &name, &monitor);
@@ -40,7 +39,7 @@ pub(crate) fn run(args: Run) -> Result<ExitCode, Failure> {
 }
 
 /// What the lab is asked to do.
-pub(super) fn request(args: Run, what: What) -> Result<RunRequest, LabError> {
+pub(super) fn request(args: Run, what: What, registry: &Registry) -> Result<RunRequest, LabError> {
     Ok(RunRequest {
         what,
         size: args.size,
@@ -54,7 +53,7 @@ pub(super) fn request(args: Run, what: What) -> Result<RunRequest, LabError> {
         kernels: args.kernels,
         fast_forward: args.fast_forward,
         gpu: args.gpu,
-        with: Combination::parse(&args.with)?,
+        with: registry.combination(&args.with)?,
         set: args.set,
         out: args.out,
     })

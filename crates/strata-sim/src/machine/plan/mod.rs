@@ -198,7 +198,8 @@ impl MemorySides {
     }
 
     /// Asks the mechanism; what it answers is in `self.plan`.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "as with what calls it")]
+    #[inline(always)]
     fn plan(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         let partition = &mut self.partitions[usize::from(asked.home.partition)];
         let fills = asked.miss != NONE;
@@ -270,7 +271,8 @@ impl Machine {
     }
 
     /// L2 asks memory for something. Who looks at no data is asked at once, others when the bytes of memory are at hand.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "as with what it calls")]
+    #[inline(always)]
     pub(super) fn ask_sides(&mut self, asked: Deferred) {
         let Some(sides) = &mut self.sides else { return };
         if sides.looks_at_data {
@@ -299,6 +301,8 @@ impl Machine {
     }
 
     /// Shows the mechanism a request, and begins what it plans.
+    #[allow(clippy::inline_always, reason = "whether it is a fill is known where it is called, which saves half of it")]
+    #[inline(always)]
     fn begin_plan(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         let Some(sides) = &mut self.sides else { return };
         sides.plan(asked, memory);

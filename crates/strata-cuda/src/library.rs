@@ -1,0 +1,39 @@
+//! The library that programs load, on disk: unpacked once per user and build.
+
+use std::env;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use strata_core::files::AtomicFile;
+use strata_core::fnv::Fnv1a64;
+use strata_cudart::LIBRARIES;
+use strata_run::LabError;
+
+/// The folder that holds `libcudart.so` under all its names, made if need be.
+pub(crate) fn folder() -> Result<PathBuf, LabError> {
+    if LIBRARIES.is_empty() {
+        return Err(LabError::Request("CUDA programs can be run on Linux only".into()));
+    }
+    let all: Vec<u8> = LIBRARIES.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+    let folder = cache().join(format!("cudart-{}", Fnv1a64::of(&all)));
+    for (name, bytes) in LIBRARIES {
+        let path = folder.join(name);
+        // The folder is named by what is in it, and files appear whole: one that is there is right.
+        if !path.is_file() {
+            write(&path, bytes).map_err(|e| LabError::io("write", &path, e))?;
+        }
+    }
+    Ok(folder)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(bytes)?;
+    file.commit()
+}
+
+/// Where this user keeps what can be made again (XDG Base Directory Specification).
+fn cache() -> PathBuf {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    cache.unwrap_or_else(env::temp_dir).join("stratasim")
+}

@@ -1,0 +1,41 @@
+//! Parquet files of plain columns: what data frames read, without Arrow, which would treble the build.
+//!
+//! ```
+//! use strata_parquet::{Int64Type, begin, put};
+//!
+//! let mut writer = begin(Vec::new(), "message counts { required int64 count; }")?;
+//! let mut rows = writer.next_row_group()?;
+//! put::<Int64Type, _>(&mut rows, &[1, 2, 3])?;
+//! rows.close()?;
+//! let file = writer.into_inner()?;
+//! assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1"));
+//! # Ok::<(), strata_parquet::ParquetError>(())
+//! ```
+
+use parquet::basic::{Compression, ZstdLevel};
+pub use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+pub use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use std::io::Write;
+use std::sync::Arc;
+
+/// A file of a schema, to be filled with groups of rows.
+pub fn begin<W: Write + Send>(file: W, schema: &str) -> Result<SerializedFileWriter<W>, ParquetError> {
+    let schema = Arc::new(parse_message_type(schema)?);
+    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+    SerializedFileWriter::new(file, schema, Arc::new(properties))
+}
+
+/// Writes the next column of a group, in the order of the schema.
+pub fn put<T: DataType, W: Write + Send>(
+    rows: &mut SerializedRowGroupWriter<'_, W>,
+    values: &[T::T],
+) -> Result<(), ParquetError> {
+    if let Some(mut column) = rows.next_column()? {
+        column.typed::<T>().write_batch(values, None, None)?;
+        column.close()?;
+    }
+    Ok(())
+}

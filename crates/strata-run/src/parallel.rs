@@ -1,0 +1,57 @@
+//! Independent jobs on a few threads. Results come in the order of the jobs, whatever the order of their ends: a run on many
+//! threads gives what a run on one does.
+
+use crate::monitor::Step;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Threads that this machine runs at once.
+pub fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Does `work` for each job; `begins` hears of each as it is taken up, with its name.
+pub fn map<J: Sync, R: Send>(
+    jobs: &[J],
+    threads: usize,
+    name: impl Fn(&J) -> String + Sync,
+    begins: &mut (dyn FnMut(Step<'_>) + Send),
+    work: impl Fn(&J) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let ended = AtomicUsize::new(0);
+    let begins = Mutex::new(begins);
+    let results: Vec<Mutex<Option<R>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let worker = || {
+        while let Some((job, result)) = {
+            let k = next.fetch_add(1, Ordering::Relaxed);
+            jobs.get(k).zip(results.get(k))
+        } {
+            let step = Step { done: ended.load(Ordering::Relaxed), of: jobs.len(), name: &name(job) };
+            (begins.lock().unwrap_or_else(PoisonError::into_inner))(step);
+            let done = work(job);
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+            ended.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(jobs.len()).max(1) {
+            scope.spawn(worker);
+        }
+    });
+    results.into_iter().filter_map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_in_the_order_of_jobs() {
+        let jobs: Vec<u64> = (0..100).collect();
+        let mut heard = 0;
+        let squares = map(&jobs, 4, u64::to_string, &mut |_| heard += 1, |&job| job * job);
+        assert_eq!(squares, jobs.iter().map(|job| job * job).collect::<Vec<_>>());
+        assert_eq!(heard, 100);
+    }
+}

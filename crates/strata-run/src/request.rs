@@ -1,0 +1,244 @@
+//! What can be asked of the lab.
+
+use crate::error::LabError;
+use crate::launch_file::limits;
+use crate::trace;
+use serde_json::{Value, json};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use strata_core::fnv::Fnv1a64;
+use strata_core::settings::Allowed;
+use strata_mechanism::{Combination, Registry};
+
+/// Where results go unless a request says otherwise.
+pub const DEFAULT_OUT: &str = "strata-out";
+
+/// The program to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A built-in workload, by name.
+    Workload(String),
+    /// A launch file.
+    LaunchFile(PathBuf),
+    /// A trace: see [`crate::trace`].
+    Trace(PathBuf),
+    /// A CUDA program and its arguments, which runs as a process of its own (`strata-cuda`).
+    Program(Vec<OsString>),
+}
+
+impl What {
+    /// What people call it: the workload, or the file without its extension.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Workload(name) => name.clone(),
+            Self::LaunchFile(path) | Self::Trace(path) => {
+                path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+            }
+            Self::Program(command) => {
+                let path = Path::new(command.first().map_or(OsStr::new(""), OsString::as_os_str));
+                path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+            }
+        }
+    }
+
+    /// What a person means by `text`: a path ending in `.toml` is a launch file, one ending in `.strata-trace`
+    /// a trace, any other name a workload.
+    pub fn named(text: &str) -> Result<Self, LabError> {
+        let path = Path::new(text);
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("toml") => Ok(Self::LaunchFile(path.to_owned())),
+            Some(trace::EXTENSION) => Ok(Self::Trace(path.to_owned())),
+            Some("ptx") => Err(LabError::Request(launch_file_for(path))),
+            _ if path.is_dir() && strata_workloads::find(text).is_err() => {
+                Err(LabError::Request(format!("`{text}` is a directory; name a launch file (`.toml`) in it")))
+            }
+            _ if path.is_file() => Err(LabError::Request(format!(
+                "`{text}` is no launch file (`.toml`), PTX file (`.ptx`) or trace (`.strata-trace`); \
+                 a CUDA program is run with `strata run -- {text}`"
+            ))),
+            _ => Ok(Self::Workload(text.to_owned())),
+        }
+    }
+}
+
+/// What to tell somebody who wants to run a bare PTX file.
+fn launch_file_for(ptx: &Path) -> String {
+    let name = ptx.file_name().map_or_else(|| "kernel.ptx".into(), |n| n.to_string_lossy());
+    format!(
+        "`{}` says what a kernel does, not with which data, grid and arguments.\n\
+         Write a launch file beside it, say `prog.toml`, and run that:\n\n    \
+         ptx = \"{name}\"\n\n    \
+         [buffers.data]\n    \
+         type = \"f32\"\n    \
+         count = 1024\n    \
+         init = {{ random = [0, 1] }}\n\n    \
+         [[launch]]\n    \
+         kernel = \"my_kernel\"\n    \
+         grid = 4\n    \
+         block = 256\n    \
+         args = [\"data\", {{ i32 = 1024 }}]\n\n    \
+         [[after]]\n    \
+         buffer = \"data\"\n    \
+         checksum = true\n\n\
+         `strata check {}` lists its kernels; docs/launch-files.md is the reference.",
+        ptx.display(),
+        ptx.display()
+    )
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// The program.
+    pub what: What,
+    /// Size of a workload; `None` means `small`. A launch file has its own sizes and takes none.
+    pub size: Option<String>,
+    /// A file with the graph that a workload shall run on, in place of a size.
+    pub input: Option<PathBuf>,
+    /// Seed of the inputs; `None` means 1, or what the launch file says.
+    pub seed: Option<u64>,
+    /// Host threads of the functional engine.
+    pub threads: usize,
+    /// Look for reads of uninitialised shared and local memory.
+    pub check: bool,
+    /// Check that every load of a timed run would get the right data.
+    pub check_data: bool,
+    /// Say what the requests of a timed run waited for.
+    pub explain: bool,
+    /// Stop a launch that executes more than so many warp instructions.
+    pub max_instructions: Option<u64>,
+    /// Which launches of a CUDA program are timed: by number or name, as `strata-cuda` reads them.
+    pub kernels: Option<String>,
+    /// How many launches of a CUDA program are executed, and not timed, before the rest.
+    pub fast_forward: u64,
+    /// The machine to time the program on, a preset or a file; `None` runs it without time.
+    pub gpu: Option<String>,
+    /// Mechanisms in that machine.
+    pub with: Combination,
+    /// Changes to that machine and to the settings of its mechanisms, `key=value`.
+    pub set: Vec<String>,
+    /// Directory below which the result goes; `None` means [`DEFAULT_OUT`].
+    pub out: Option<PathBuf>,
+}
+
+impl RunRequest {
+    /// A run of `what` with nothing special.
+    pub fn new(what: What) -> Self {
+        Self {
+            what,
+            size: None,
+            input: None,
+            seed: None,
+            threads: 1,
+            check: false,
+            check_data: false,
+            explain: false,
+            max_instructions: None,
+            kernels: None,
+            fast_forward: 0,
+            gpu: None,
+            with: Combination::default(),
+            set: Vec::new(),
+            out: None,
+        }
+    }
+}
+
+/// A request with every default filled in: what is saved beside the result and hashed to name it.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The name in results.
+    pub name: String,
+    /// The size of a workload.
+    pub size: Option<&'static str>,
+    /// The seed of its inputs.
+    pub seed: u64,
+    /// Files read, with hashes of their contents: a changed file is another request.
+    pub inputs: Vec<(String, Fnv1a64)>,
+}
+
+impl Resolved {
+    /// The seed to use, given what the request and the program say.
+    pub fn seed(request: &RunRequest, program: Option<u64>) -> u64 {
+        request.seed.or(program).unwrap_or(limits::DEFAULT_SEED)
+    }
+
+    /// The request as saved. Nothing in it depends on the machine or on where the files lie.
+    pub fn to_json(&self, request: &RunRequest) -> Value {
+        let files = files_of_settings(request.with.registry(), &request.set);
+        let inputs = self.inputs.iter().chain(&files);
+        let inputs: Vec<_> = inputs.map(|(path, hash)| json!({ "path": path, "fnv1a64": hash.to_string() })).collect();
+        let mut saved = json!({
+            "program": match request.what {
+                What::Workload(_) => "workload",
+                What::LaunchFile(_) => "launch file",
+                What::Trace(_) => "trace",
+                What::Program(_) => "CUDA program",
+            },
+            "name": self.name,
+            "size": self.size,
+            "seed": self.seed,
+            "threads": request.threads,
+            "check": request.check,
+            "check_data": request.check_data,
+            "explain": request.explain,
+            "max_instructions": request.max_instructions,
+            "gpu": request.gpu,
+            "with": request.with.to_string(),
+            "set": request.set,
+            "inputs": inputs,
+        });
+        if let What::Program(command) = &request.what {
+            let arguments: Vec<_> = command.iter().skip(1).map(|argument| argument.to_string_lossy()).collect();
+            saved["arguments"] = json!(arguments);
+            saved["kernels"] = json!(request.kernels);
+            saved["fast_forward"] = json!(request.fast_forward);
+        }
+        saved
+    }
+
+    /// The directory of the result: `<out>/<name>-<hash>`.
+    pub fn directory(&self, request: &RunRequest) -> PathBuf {
+        let hash = Fnv1a64::of(self.to_json(request).to_string().as_bytes()).to_string();
+        let out = request.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT));
+        out.join(format!("{}-{}", self.name, &hash[..12]))
+    }
+}
+
+/// The files that settings of mechanisms name, such as a predictor: with other contents it is another request.
+fn files_of_settings(registry: &Registry, set: &[String]) -> Vec<(String, Fnv1a64)> {
+    let is_file = |key: &str| {
+        let Some((mechanism, key)) = key.split_once('.') else { return false };
+        let table = registry.get(mechanism).map_or(&[][..], |mechanism| mechanism.settings());
+        table.iter().any(|setting| setting.allowed == Allowed::Text && setting.key == key)
+    };
+    let named = set.iter().filter_map(|text| text.split_once('=')).filter(|(key, _)| is_file(key));
+    let read = named.filter_map(|(_, path)| Some((path.to_owned(), Fnv1a64::of(&std::fs::read(path).ok()?))));
+    read.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_request_names_its_result() {
+        let request = RunRequest::new(What::Workload("x".into()));
+        let resolved = Resolved { name: "x".into(), size: Some("tiny"), seed: 1, inputs: Vec::new() };
+        let base = resolved.directory(&request);
+        assert_eq!(base, resolved.directory(&request.clone()));
+        let others = [
+            Resolved { seed: 2, ..resolved.clone() }.directory(&request),
+            Resolved { size: Some("small"), ..resolved.clone() }.directory(&request),
+            Resolved { inputs: vec![("a".into(), Fnv1a64::of(b"a"))], ..resolved.clone() }.directory(&request),
+            resolved.directory(&RunRequest { check: true, ..request.clone() }),
+            resolved.directory(&RunRequest { check_data: true, ..request.clone() }),
+            resolved.directory(&RunRequest { explain: true, ..request.clone() }),
+            resolved.directory(&RunRequest { max_instructions: Some(1), ..request.clone() }),
+        ];
+        for other in others {
+            assert_ne!(base, other);
+        }
+        assert!(resolved.directory(&RunRequest { out: Some("elsewhere".into()), ..request }).starts_with("elsewhere"));
+    }
+}

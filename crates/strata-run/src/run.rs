@@ -1,0 +1,327 @@
+//! Carries out a request.
+
+use crate::engine::{self, EngineOptions};
+use crate::error::LabError;
+use crate::launch_file::{self, Loaded};
+use crate::monitor::{Monitor, Monitored};
+use crate::preparation::RunPreparation;
+use crate::request::{Resolved, RunRequest, What};
+use crate::result::{HostTimes, KernelRun, RunResult};
+use crate::setup::Setup;
+use crate::{gpus, graph_input, stats_file, trace};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use strata_core::files;
+use strata_emu::Capacity;
+use strata_host::{Device, Engine, HostError};
+use strata_mechanism::Chosen;
+use strata_sim::config::Gpu;
+use strata_trace::Origin;
+use strata_workloads::{Graph, Instance, Outcome, Size, UnknownWorkload, Workload};
+
+/// Runs a request, saves its result and returns it. `monitor` tells how far the run is.
+pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, LabError> {
+    let (chosen, gpu) = machine(request)?;
+    let options = options(request, monitor);
+    let Some(gpu) = gpu else {
+        return run_on(request, monitor, engine::functional(options).map_err(LabError::Device)?);
+    };
+    if let (What::Trace(_), Some((mechanism, _))) = (&request.what, chosen.iter().find(|(m, _)| m.looks_at_data())) {
+        let reason =
+            format!("`{}` looks at data, which a trace does not have: run the program itself", mechanism.name());
+        return Err(LabError::Request(reason));
+    }
+    let capacity = Capacity::default();
+    let setup = Setup::prepare(&chosen, &mut RunPreparation::new(request, &gpu.config, capacity, monitor))?;
+    if request.check_data {
+        setup.refuse_unchecked()?;
+    }
+    if let What::Trace(path) = &request.what {
+        return trace::replay(request, path, gpu.config, setup, monitor);
+    }
+    let setup = setup.shared();
+    let engine = engine::timed_with(options, gpu.config, setup.clone())?;
+    run_and(request, monitor, engine, |folder| setup.borrow().save(folder))
+}
+
+/// The machine of a request, if it has one, and the settings of its mechanisms; what does not go together is refused.
+pub fn machine(request: &RunRequest) -> Result<(Chosen, Option<Gpu>), LabError> {
+    let (settings, set) = request.with.settings(&request.set)?;
+    let gpu = match &request.gpu {
+        Some(name) => Some(gpus::gpu_with(name, &set, &request.with)?),
+        None if !request.with.is_plain() => {
+            return Err(LabError::Request("`--with` changes a machine: name one with `--gpu`".into()));
+        }
+        None if request.set.is_empty() => None,
+        None => return Err(LabError::Request("`--set` changes a machine: name one with `--gpu`".into())),
+    };
+    for (asked, option) in [(request.check_data, "--check-data"), (request.explain, "--explain")] {
+        if asked && gpu.is_none() {
+            return Err(LabError::Request(format!("`{option}` is about a machine: name one with `--gpu`")));
+        }
+    }
+    if gpu.is_some() && request.threads > 1 {
+        return Err(LabError::Request("a timed run uses one host thread: leave `--threads` out".into()));
+    }
+    Ok((settings, gpu))
+}
+
+/// How the engine of a request runs.
+pub fn options(request: &RunRequest, monitor: &Arc<Monitor>) -> EngineOptions {
+    EngineOptions {
+        threads: request.threads,
+        check: request.check,
+        check_data: request.check_data,
+        explain: request.explain,
+        max_instructions: request.max_instructions,
+        monitor: Arc::clone(monitor),
+        registers: known_registers(&request.what),
+        capacity: Capacity::default(),
+        managed_in: None,
+    }
+}
+
+/// Registers per thread of a workload's kernels, as the assembler gave them.
+fn known_registers(what: &What) -> BTreeMap<String, u32> {
+    let What::Workload(name) = what else { return BTreeMap::new() };
+    let modules = strata_workloads::find(name).map(Workload::modules).unwrap_or_default();
+    engine::assembled_registers(modules)
+}
+
+/// The same on an engine of the caller's choice.
+pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engine>) -> Result<RunResult, LabError> {
+    run_and(request, monitor, engine, |_| Ok(Vec::new()))
+}
+
+/// The same; when the program has ended, `afterthoughts` saves what mechanisms saw beside the result and gives warnings.
+fn run_and(
+    request: &RunRequest,
+    monitor: &Arc<Monitor>,
+    engine: Box<dyn Engine>,
+    afterthoughts: impl Fn(&Path) -> Result<Vec<String>, LabError>,
+) -> Result<RunResult, LabError> {
+    let started = Instant::now();
+    let job = Job::resolve(request)?;
+    let directory = job.resolved.directory(request);
+    // Saved first: a directory that cannot be written is found out before the run, not after it.
+    save_json(&directory, "request.json", &job.resolved.to_json(request))?;
+    let mut device = Device::new(Box::new(Monitored { engine, monitor: Arc::clone(monitor) }));
+    if let Program::LaunchFile(loaded) = &job.program {
+        device.announce(loaded.program.launches.iter().map(|launch| u64::from(launch.repeat)).sum());
+    }
+    let judged = job.carry_out(&mut device, &directory)?;
+    for warning in afterthoughts(&directory)? {
+        monitor.warn(warning);
+    }
+    let mut result = RunResult {
+        name: job.resolved.name,
+        with: request.with.clone(),
+        size: job.resolved.size,
+        seed: job.resolved.seed,
+        passed: judged.passed,
+        checked: judged.checked,
+        error: judged.error,
+        warnings: monitor.warnings(),
+        kernels: device.launches().iter().map(|(launch, report)| KernelRun::new(launch, report)).collect(),
+        copies: device.copies(),
+        allocated: Some(device.most_allocated()),
+        findings: judged.findings,
+        host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: directory.clone() },
+    };
+    result.host.total_seconds = started.elapsed().as_secs_f64();
+    save_result(&directory, &result)?;
+    Ok(result)
+}
+
+/// Carries a request out on an engine of the caller's choice, and saves nothing but what a launch file writes. A program that
+/// fails is an error here.
+pub fn execute(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engine>) -> Result<Device, LabError> {
+    let job = Job::resolve(request)?;
+    let directory = job.resolved.directory(request);
+    let mut device = Device::new(Box::new(Monitored { engine, monitor: Arc::clone(monitor) }));
+    let judged = job.carry_out(&mut device, &directory)?;
+    match judged.error {
+        Some(error) => Err(LabError::Device(HostError::Program(error))),
+        None => Ok(device),
+    }
+}
+
+/// Saves a result: the statistics of each kernel as Parquet, everything as JSON.
+pub fn save_result(directory: &Path, result: &RunResult) -> Result<(), LabError> {
+    let path = directory.join("stats.parquet");
+    stats_file::write(&path, &result.kernels).map_err(|e| LabError::io("write", &path, e))?;
+    save_json(directory, "result.json", &result.to_json())
+}
+
+/// The result of a request as it was saved by an earlier run, if there is a whole one.
+pub fn saved(request: &RunRequest) -> Result<Option<Value>, LabError> {
+    let path = resolved(request)?.directory(request).join("result.json");
+    Ok(std::fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()))
+}
+
+/// Saves a file of a result.
+pub fn save_json(directory: &Path, name: &str, value: &Value) -> Result<(), LabError> {
+    let path = directory.join(name);
+    files::write_text(&path, &format!("{value:#}\n")).map_err(|e| LabError::io("write", &path, e))
+}
+
+/// A request with its defaults filled in.
+pub fn resolved(request: &RunRequest) -> Result<Resolved, LabError> {
+    Ok(Job::resolve(request)?.resolved)
+}
+
+/// What a trace says of the run it was made from.
+pub(crate) fn origin(request: &RunRequest) -> Result<Origin, LabError> {
+    let Resolved { name, size, seed, .. } = resolved(request)?;
+    Ok(Origin { program: name, size: size.map(str::to_owned), seed })
+}
+
+/// A request whose program was found.
+struct Job {
+    resolved: Resolved,
+    program: Program,
+}
+
+enum Program {
+    Workload(&'static dyn Workload, Extent),
+    OnGraph(&'static dyn Workload, Box<Graph>),
+    LaunchFile(Box<Loaded>),
+}
+
+/// How much a workload runs.
+#[derive(Clone, Copy)]
+enum Extent {
+    Size(Size),
+    Instance(Instance),
+}
+
+impl Extent {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Size(size) => size.name(),
+            Self::Instance(instance) => instance.label,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Judged {
+    passed: Option<bool>,
+    checked: Option<String>,
+    error: Option<String>,
+    findings: Vec<launch_file::Finding>,
+}
+
+impl Judged {
+    /// What came of a workload.
+    fn of(run: Result<Outcome, HostError>) -> Result<Self, LabError> {
+        match run {
+            Ok(outcome) => Ok(Self { passed: Some(outcome.passed), checked: Some(outcome.checked), ..Self::default() }),
+            Err(HostError::Module(text)) => Err(LabError::Module(text)),
+            Err(error) => Ok(Self { passed: Some(false), error: Some(error.to_string()), ..Self::default() }),
+        }
+    }
+}
+
+impl Job {
+    fn resolve(request: &RunRequest) -> Result<Self, LabError> {
+        match &request.what {
+            What::Workload(name) => {
+                let workload = strata_workloads::find(name).map_err(|e| unknown_workload(&e))?;
+                if let Some(path) = &request.input {
+                    let (graph, input) = graph_input::read(workload, path, request)?;
+                    let resolved = Resolved {
+                        name: workload.info().name.to_owned(),
+                        size: None,
+                        seed: Resolved::seed(request, None),
+                        inputs: vec![input],
+                    };
+                    return Ok(Self { resolved, program: Program::OnGraph(workload, Box::new(graph)) });
+                }
+                let extent = extent_of(workload, request.size.as_deref())?;
+                let resolved = Resolved {
+                    name: workload.info().name.to_owned(),
+                    size: Some(extent.name()),
+                    seed: Resolved::seed(request, None),
+                    inputs: Vec::new(),
+                };
+                Ok(Self { resolved, program: Program::Workload(workload, extent) })
+            }
+            What::LaunchFile(path) => {
+                for (given, reason) in [
+                    (request.size.is_some(), "a launch file gives the sizes of its own buffers; leave `--size` out"),
+                    (request.input.is_some(), "a launch file names its own data; leave `--input` out"),
+                ] {
+                    if given {
+                        return Err(LabError::Request(reason.into()));
+                    }
+                }
+                let loaded = Loaded::read(path)?;
+                let resolved = Resolved {
+                    name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+                    size: None,
+                    seed: Resolved::seed(request, Some(loaded.program.seed)),
+                    inputs: loaded.inputs.clone(),
+                };
+                Ok(Self { resolved, program: Program::LaunchFile(Box::new(loaded)) })
+            }
+            What::Program(_) => {
+                Err(LabError::Request("a CUDA program is a process of its own: only `strata run` starts it".into()))
+            }
+            What::Trace(path) => Err(LabError::Request(format!(
+                "a trace is not executed but replayed on a machine: `strata run {} --gpu NAME`",
+                path.display()
+            ))),
+        }
+    }
+
+    fn carry_out(&self, device: &mut Device, directory: &Path) -> Result<Judged, LabError> {
+        match &self.program {
+            Program::Workload(workload, extent) => {
+                let seed = self.resolved.seed;
+                Judged::of(match extent {
+                    Extent::Size(size) => workload.run(*size, seed, device),
+                    Extent::Instance(instance) => workload.run_instance(instance.label, seed, device),
+                })
+            }
+            Program::OnGraph(workload, graph) => Judged::of(workload.run_graph(graph, self.resolved.seed, device)),
+            Program::LaunchFile(loaded) => {
+                let outcome = launch_file::execute(loaded, device, self.resolved.seed, directory)?;
+                Ok(Judged { passed: outcome.passed, checked: None, error: outcome.failure, findings: outcome.findings })
+            }
+        }
+    }
+}
+
+fn unknown_workload(unknown: &UnknownWorkload) -> LabError {
+    let hint = match unknown.nearest {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => "`strata workloads` lists them; a launch file ends in `.toml`".to_owned(),
+    };
+    LabError::Request(format!("there is no workload `{}`; {hint}", unknown.name))
+}
+
+fn extent_of(workload: &dyn Workload, asked: Option<&str>) -> Result<Extent, LabError> {
+    let info = workload.info();
+    let asked = asked.unwrap_or("small");
+    let instances = workload.instances();
+    if let Some(instance) = instances.iter().find(|instance| instance.label.eq_ignore_ascii_case(asked)) {
+        return Ok(Extent::Instance(*instance));
+    }
+    let sizes = info.sizes.iter().map(|s| s.name());
+    let names: Vec<_> = sizes.chain(instances.iter().map(|instance| instance.label)).collect();
+    let missing =
+        |name: &str| LabError::Request(format!("`{}` has no size `{name}`; it has {}", info.name, names.join(", ")));
+    let size: Size = match asked.parse() {
+        Ok(size) => size,
+        Err(_) if !instances.is_empty() => return Err(missing(asked)),
+        Err(unknown) => return Err(LabError::Request(format!("{unknown}"))),
+    };
+    if info.size_for(size).is_none() {
+        return Err(missing(size.name()));
+    }
+    Ok(Extent::Size(size))
+}

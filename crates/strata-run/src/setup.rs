@@ -1,0 +1,90 @@
+//! The mechanisms of one run: made ready, put into the machine, and asked what they saw when the program has ended.
+
+use crate::error::LabError;
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use strata_core::{AllocFlags, Allocation, Bytes, Stats};
+use strata_mechanism::{Chosen, DeviceMemory, PlainMemory, Preparation, Prepared};
+use strata_sim::MachineBuilder;
+use strata_sim::config::GpuConfig;
+
+/// Mechanisms that were made ready for a run, and the books of device memory.
+pub struct Setup {
+    mechanisms: Vec<Box<dyn Prepared>>,
+    memory: Box<dyn DeviceMemory>,
+}
+
+/// A setup that the engine works with and that is asked what it saw once the engine is done.
+pub type SharedSetup = Rc<RefCell<Setup>>;
+
+impl Setup {
+    /// No mechanism at all.
+    pub fn plain(gpu: &GpuConfig) -> Self {
+        Self { mechanisms: Vec::new(), memory: Box::new(PlainMemory::new(gpu.dram.size, true)) }
+    }
+
+    /// Makes mechanisms ready for a run.
+    pub fn prepare(chosen: &Chosen, run: &mut dyn Preparation) -> Result<Self, LabError> {
+        let mut mechanisms = Vec::new();
+        for (mechanism, settings) in chosen {
+            mechanisms.push(mechanism.prepare(settings, run)?);
+        }
+        let own = mechanisms.iter().find_map(|mechanism| mechanism.device_memory());
+        Ok(Self { mechanisms, memory: own.unwrap_or_else(|| Self::plain(run.gpu()).memory) })
+    }
+
+    /// For an engine and whoever asks afterwards.
+    pub fn shared(self) -> SharedSetup {
+        Rc::new(RefCell::new(self))
+    }
+
+    /// Granularity at which memory is given out, if a mechanism wants one.
+    pub(crate) fn page(&self) -> Option<Bytes> {
+        self.mechanisms.iter().find_map(|mechanism| mechanism.page())
+    }
+
+    /// Changes what mechanisms need otherwise in the machine.
+    pub(crate) fn adapt(&self, gpu: &mut GpuConfig) {
+        self.mechanisms.iter().for_each(|mechanism| mechanism.adapt(gpu));
+    }
+
+    /// Puts the mechanisms into a machine.
+    pub(crate) fn install(&mut self, machine: &mut MachineBuilder) {
+        self.mechanisms.iter_mut().for_each(|mechanism| mechanism.install(machine));
+    }
+
+    /// True if an allocation is managed memory: it is asked for, or all are, unless the program says otherwise.
+    pub(crate) fn manages(&self, flags: AllocFlags) -> bool {
+        flags.managed || !flags.on_device && self.mechanisms.iter().any(|mechanism| mechanism.manages_all())
+    }
+
+    /// An error if data cannot be checked because a mechanism models something that could not be.
+    pub fn refuse_unchecked(&self) -> Result<(), LabError> {
+        let reason = self.mechanisms.iter().find_map(|mechanism| mechanism.refuses_checking());
+        reason.map_or(Ok(()), |reason| Err(LabError::Request(reason)))
+    }
+
+    /// Adds the rates of mechanisms to the tree of a launch.
+    pub(crate) fn add_rates(&self, prefix: &str, stats: &mut Stats) {
+        self.mechanisms.iter().for_each(|mechanism| mechanism.add_rates(prefix, stats));
+    }
+
+    /// The program wants memory; the text says why there is none.
+    pub(crate) fn allocate(&mut self, allocation: &Allocation) -> Result<(), String> {
+        self.memory.allocate(allocation)
+    }
+
+    /// The program gives memory back.
+    pub(crate) fn free(&mut self, allocation: &Allocation) {
+        self.memory.free(allocation);
+    }
+
+    /// Once the program has ended: saves what mechanisms saw beside the result, and tells what looks like a mistake.
+    pub fn save(&self, folder: &Path) -> Result<Vec<String>, LabError> {
+        for mechanism in &self.mechanisms {
+            mechanism.save(folder)?;
+        }
+        Ok(self.mechanisms.iter().flat_map(|mechanism| mechanism.warnings()).collect())
+    }
+}

@@ -1,0 +1,67 @@
+//! The settings of `srrip`.
+
+use strata_core::settings::{Allowed, Setting, Settings as Values};
+
+/// Settings of SRRIP.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        key: "level",
+        default: "l2",
+        allowed: Allowed::Choice(&["l1", "l2", "both"]),
+        meaning: "the caches with this policy: every L1, every L2 slice, or both; the others replace what was used least recently",
+        source: "Jaleel et al. 2010: the last-level cache",
+    },
+    Setting {
+        key: "bits",
+        default: "2",
+        allowed: Allowed::Whole(1, 8),
+        meaning: "bits of a line's re-reference prediction value; 1 is not-recently-used",
+        source: "Jaleel et al. 2010, section 5: 2 bits are enough",
+    },
+];
+
+/// Where the policy is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    /// At L1.
+    L1,
+    /// At L2.
+    L2,
+    /// At both.
+    Both,
+}
+
+/// What the policy needs of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// Where it is.
+    pub level: Level,
+    /// Bits of a prediction.
+    pub bits: u32,
+}
+
+impl Settings {
+    /// From the values of [`SETTINGS`].
+    pub fn of(values: &Values) -> Self {
+        Self {
+            level: match values.text("level") {
+                "l1" => Level::L1,
+                "both" => Level::Both,
+                _ => Level::L2,
+            },
+            bits: values.whole("bits") as u32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_bits_at_l2_unless_told_otherwise() {
+        let read = |set: &[&str]| Settings::of(&Values::read("srrip", SETTINGS, set).expect("good"));
+        assert_eq!(read(&[]), Settings { level: Level::L2, bits: 2 });
+        assert_eq!(read(&["srrip.level=both", "srrip.bits=3"]), Settings { level: Level::Both, bits: 3 });
+    }
+}

@@ -1,0 +1,190 @@
+//! The programs on the paper's machine: plain, with compression for bandwidth, and with Buddy Compression over links of
+//! several speeds.
+
+use super::memory::Memory;
+use super::suite::Inputs;
+use crate::mechanisms::combination;
+use crate::reproduce::runs::Runs;
+use crate::reproduce::scale_model::ScaleModel;
+use strata_buddy::SHADOW_KIB;
+use strata_core::Bytes;
+use strata_run::LabError;
+use strata_run::RunRequest;
+use strata_run::Step;
+use strata_run::parallel;
+
+/// The machine of Table I.
+const GPU: &str = "p100-buddy";
+/// Its metadata caches, together.
+const METADATA_KIB: u32 = 64;
+/// The machine, and a working set of eight times what the metadata caches reach: 128 entries of 128 bytes per 64 bytes.
+const MODEL: ScaleModel = ScaleModel {
+    sms: 56,
+    slices: 32,
+    channels: 32,
+    least_working_set: Bytes(8 * (METADATA_KIB as u64 * 1024) * 2 * 128),
+    most: 16,
+};
+/// The link of the plain machine, GB/s.
+const PLAIN_LINK: u32 = 150;
+
+/// A machine that a program runs on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Scheme {
+    /// No compression, no memory limit.
+    Plain,
+    /// Compression for bandwidth, its metadata free.
+    Bandwidth,
+    /// Buddy Compression over a link of so many GB/s.
+    Buddy(u32),
+    /// Buddy Compression with metadata caches of half the size, at 150 GB/s.
+    HalfMetadata,
+}
+
+/// What is kept of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Point {
+    pub(super) cycles: f64,
+    pub(super) copy_cycles: f64,
+    pub(super) bus_use: f64,
+    /// Rows opened, and bytes moved.
+    pub(super) activates: f64,
+    pub(super) dram_bytes: f64,
+    pub(super) energy: f64,
+    pub(super) warp_instructions: f64,
+    /// Fills and write-backs of compressed memory, and those of them that used the link.
+    pub(super) accesses: f64,
+    pub(super) over_link: f64,
+    pub(super) overflows: f64,
+    pub(super) merges: f64,
+    pub(super) link_use: f64,
+    pub(super) metadata_hit_rate: Option<f64>,
+    pub(super) shadows: [Option<f64>; SHADOW_KIB.len()],
+    pub(super) passed: bool,
+}
+
+/// One program on all machines.
+pub(super) struct Timing {
+    /// The machine is smaller by this factor, because the program is.
+    pub(super) scale: u32,
+    /// It still is less than eight times what caches reach: no part of means.
+    pub(super) resident: bool,
+    pub(super) points: Vec<(Scheme, Result<Point, String>)>,
+}
+
+impl Timing {
+    pub(super) fn point(&self, scheme: Scheme) -> Option<Point> {
+        self.points.iter().find(|(s, _)| *s == scheme).and_then(|(_, point)| point.as_ref().ok().copied())
+    }
+
+    /// How much longer launches take than on the plain machine: 1 is as long.
+    pub(super) fn time_ratio(&self, scheme: Scheme) -> Option<f64> {
+        Some(self.point(scheme)?.cycles / self.point(Scheme::Plain)?.cycles)
+    }
+}
+
+/// Times all programs, each of which was observed before.
+pub(super) fn study(
+    memories: &[Memory],
+    inputs: Inputs,
+    runs: &Runs,
+    begins: &mut (dyn FnMut(Step<'_>) + Send),
+) -> Result<Vec<Timing>, LabError> {
+    let schemes: Vec<Scheme> = [Scheme::Plain, Scheme::Bandwidth]
+        .into_iter()
+        .chain(inputs.links.iter().copied().map(Scheme::Buddy))
+        .chain([Scheme::HalfMetadata])
+        .collect();
+    // Where no allocation is compressed, Buddy Compression is the plain machine.
+    let differs =
+        |memory: &Memory, scheme: Scheme| memory.is_compressed() || matches!(scheme, Scheme::Plain | Scheme::Bandwidth);
+    let all = memories.iter().flat_map(|memory| schemes.iter().map(move |scheme| (memory, *scheme)));
+    let jobs: Vec<(&Memory, Scheme)> = all.filter(|(memory, scheme)| differs(memory, *scheme)).collect();
+    let name = |(memory, scheme): &(&Memory, Scheme)| format!("{} on {}", memory.program.name, scheme.name());
+    let points =
+        parallel::map(&jobs, parallel::threads(), name, begins, |(memory, scheme)| time(memory, *scheme, inputs, runs));
+    let mut points = points.into_iter();
+    memories
+        .iter()
+        .map(|memory| {
+            let mut own: Vec<(Scheme, Result<Point, String>)> = Vec::new();
+            for scheme in schemes.iter().copied() {
+                let point = match own.first() {
+                    Some((_, plain)) if !differs(memory, scheme) => plain.clone(),
+                    _ => points.next().transpose()?.unwrap_or_else(|| Err("it did not run".to_owned())),
+                };
+                own.push((scheme, point));
+            }
+            let scale = MODEL.scale(memory.timed_bytes);
+            Ok(Timing { scale, resident: MODEL.is_resident(memory.timed_bytes, scale), points: own })
+        })
+        .collect()
+}
+
+impl Scheme {
+    fn name(self) -> String {
+        match self {
+            Self::Plain => "the plain machine".into(),
+            Self::Bandwidth => "bpc".into(),
+            Self::Buddy(link) => format!("buddy at {link} GB/s"),
+            Self::HalfMetadata => "buddy with half the metadata cache".into(),
+        }
+    }
+
+    fn link(self) -> u32 {
+        if let Self::Buddy(link) = self { link } else { PLAIN_LINK }
+    }
+}
+
+fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, runs: &Runs) -> Result<Result<Point, String>, LabError> {
+    let scale = MODEL.scale(memory.timed_bytes);
+    let mut set = MODEL.set(scale);
+    set.push(format!("host_link.bandwidth={} GB/s", f64::from(scheme.link()) / f64::from(scale)));
+    let with = match scheme {
+        Scheme::Plain => "none",
+        Scheme::Bandwidth => "bpc",
+        Scheme::Buddy(_) | Scheme::HalfMetadata => {
+            let half = u32::from(scheme == Scheme::HalfMetadata);
+            set.push(format!("buddy.targets={}", memory.annotations.display()));
+            set.push(format!("buddy.metadata_cache={} KiB", (METADATA_KIB >> half) / scale));
+            set.push("buddy.shadow_caches=on".to_owned());
+            "buddy"
+        }
+    };
+    let request = RunRequest {
+        size: Some(inputs.timed(memory.program).to_owned()),
+        seed: Some(inputs.seed),
+        gpu: Some(GPU.to_owned()),
+        with: combination(with)?,
+        set,
+        ..RunRequest::new(memory.program.what())
+    };
+    let result = runs.measure(request)?;
+    if let Some(error) = result.error() {
+        return Ok(Err(error.to_owned()));
+    }
+    let shadow = |kib: u64| {
+        let accesses = result.number("gpu.shadow.accesses").filter(|n| *n > 0.0)?;
+        // What a cache of this size would hit in the whole machine.
+        let scaled = kib / u64::from(scale);
+        let scaled = SHADOW_KIB.contains(&scaled).then(|| format!("gpu.shadow.hits_{scaled}k"))?;
+        Some(result.count(&scaled) / accesses)
+    };
+    Ok(Ok(Point {
+        cycles: result.total("cycles"),
+        copy_cycles: result.total("copy_cycles"),
+        bus_use: result.count("gpu.dram.bus_use"),
+        activates: result.count("gpu.dram.activates"),
+        dram_bytes: 32.0 * result.sum(&["gpu.dram.asked_reads", "gpu.dram.asked_writes"]),
+        energy: result.count("gpu.energy.total"),
+        warp_instructions: result.total("warp_instructions"),
+        accesses: result.sum(&["gpu.buddy.fills", "gpu.buddy.write_backs"]),
+        over_link: result.sum(&["gpu.buddy.fills_over_link", "gpu.buddy.write_backs_over_link"]),
+        overflows: result.sum(&["gpu.buddy.overflows", "gpu.bpc.overflows"]),
+        merges: result.sum(&["gpu.buddy.merges", "gpu.bpc.merges"]),
+        link_use: result.count("gpu.link.in_use").max(result.count("gpu.link.out_use")),
+        metadata_hit_rate: result.number("gpu.buddy.metadata.hit_rate"),
+        shadows: SHADOW_KIB.map(shadow),
+        passed: result.passed(),
+    }))
+}

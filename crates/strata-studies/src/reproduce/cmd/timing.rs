@@ -1,0 +1,211 @@
+//! Every program on every machine.
+
+use super::suite::{CMD, MODEL, Program, Scheme, Sweeps};
+use crate::mechanisms::combination;
+use crate::reproduce::runs::{Measured, Runs};
+use strata_core::Bytes;
+use strata_run::LabError;
+use strata_run::Step;
+use strata_run::parallel;
+use strata_run::{RunRequest, What};
+
+/// The machine of Table II.
+const GPU: &str = "cmd-gddr6";
+
+/// Steps of Figure 11: blocks read at least so often.
+pub(super) const READ_COUNTS: [u32; 6] = [1, 2, 3, 6, 11, 21];
+
+/// Off-chip requests of a class, in the same run: what L2 and plain DRAM would have had, and what there was.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Class {
+    pub(super) before: f64,
+    pub(super) after: f64,
+}
+
+/// What is kept of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Point {
+    pub(super) cycles: f64,
+    /// Sectors that SMs asked L2 for, or sent there.
+    pub(super) l2_sectors: f64,
+    pub(super) bus_use: f64,
+    /// Sectors that DRAM moved.
+    pub(super) dram_sectors: f64,
+    /// Joules of L2, memory controllers and DRAM: what the paper counts.
+    pub(super) energy: f64,
+    pub(super) write: Class,
+    pub(super) data_read: Class,
+    pub(super) read_only: Class,
+    pub(super) metadata: f64,
+    pub(super) dedup_read: f64,
+    /// Writes that were removed because they are one word, or equal to another block.
+    pub(super) intra: f64,
+    pub(super) inter: f64,
+    /// All writes, those of one word, those equal to any other living block, and those that are both.
+    pub(super) study: [f64; 4],
+    pub(super) fifo_read_only: f64,
+    pub(super) read_counts: [f64; READ_COUNTS.len()],
+    /// Of the address map, type flags and sector masks.
+    pub(super) hit_rates: [Option<f64>; 3],
+    pub(super) copied: f64,
+    pub(super) probed: f64,
+    pub(super) spilled: f64,
+    pub(super) passed: bool,
+}
+
+impl Point {
+    /// All off-chip requests, with and without the mechanism.
+    pub(super) fn requests(&self) -> Class {
+        let classes = [self.write, self.data_read, self.read_only];
+        Class {
+            before: classes.iter().map(|c| c.before).sum(),
+            after: classes.iter().map(|c| c.after).sum::<f64>() + self.metadata + self.dedup_read,
+        }
+    }
+
+    fn of(result: &Measured) -> Self {
+        let class = |name: &str| Class {
+            before: result.count(&format!("gpu.cmd.requests.{name}.before")),
+            after: result.count(&format!("gpu.cmd.requests.{name}.after")),
+        };
+        let count = |name: &str| result.count(&format!("gpu.cmd.{name}"));
+        Self {
+            cycles: result.total("cycles"),
+            l2_sectors: result.sum(&["gpu.l2.reads", "gpu.l2.writes"]),
+            bus_use: result.count("gpu.dram.bus_use"),
+            dram_sectors: result.sum(&["gpu.dram.asked_reads", "gpu.dram.asked_writes"]),
+            energy: result.sum(&[
+                "gpu.energy.l2",
+                "gpu.energy.controller",
+                "gpu.energy.dram_activate",
+                "gpu.energy.dram_column",
+                "gpu.energy.dram_io",
+            ]),
+            write: class("write"),
+            data_read: class("data_read"),
+            read_only: class("read_only"),
+            metadata: class("metadata").after,
+            dedup_read: class("dedup_read").after,
+            intra: count("writes.intra"),
+            inter: count("writes.inter"),
+            study: ["writes", "intra", "inter", "both"].map(|name| count(&format!("study.{name}"))),
+            fifo_read_only: count("fifo.read_only_hits"),
+            read_counts: READ_COUNTS.map(|n| count(&format!("read_only_blocks.read_{n}_times"))),
+            hit_rates: ["map", "type", "mask"].map(|table| result.number(&format!("gpu.cmd.{table}.hit_rate"))),
+            copied: count("reads.copied"),
+            probed: count("reads.probed"),
+            spilled: count("spill.lines"),
+            passed: result.passed(),
+        }
+    }
+}
+
+/// One program on all machines.
+#[derive(Clone)]
+pub(super) struct Timing {
+    pub(super) program: Program,
+    /// Of the input.
+    pub(super) size: &'static str,
+    pub(super) bytes: Bytes,
+    /// The machine is smaller by this factor, because the program is.
+    pub(super) scale: u32,
+    pub(super) points: Vec<(Scheme, Result<Point, String>)>,
+}
+
+impl Timing {
+    /// A machine's run.
+    pub(super) fn point(&self, scheme: Scheme) -> Option<Point> {
+        let scheme = scheme.same_as_design().unwrap_or(scheme);
+        self.points.iter().find(|(s, _)| *s == scheme).and_then(|(_, point)| point.as_ref().ok().copied())
+    }
+
+    /// The design's run.
+    pub(super) fn cmd(&self) -> Option<Point> {
+        self.point(CMD)
+    }
+
+    /// How much faster than the baseline: 1 is as fast. The instructions are the same, so this is the ratio of IPCs.
+    pub(super) fn speed(&self, scheme: Scheme) -> Option<f64> {
+        Some(self.point(Scheme::Baseline)?.cycles / self.point(scheme)?.cycles)
+    }
+
+    /// Its sensitivities were studied.
+    pub(super) fn is_swept(&self) -> bool {
+        self.points.iter().any(|(scheme, _)| matches!(scheme, Scheme::HashStore(_)))
+    }
+
+    /// The program fits into the caches even so: no part of means.
+    pub(super) fn is_resident(&self) -> bool {
+        MODEL.is_resident(self.bytes, self.scale)
+    }
+}
+
+/// An input of a program.
+#[derive(Clone, Copy)]
+struct Input {
+    program: Program,
+    size: &'static str,
+    bytes: Bytes,
+}
+
+impl Input {
+    /// Runs the program without time, to know its bytes.
+    fn measure(program: Program, size: &'static str, runs: &Runs) -> Result<Self, LabError> {
+        let unknown = Self { program, size, bytes: Bytes(0) };
+        Ok(Self { bytes: Bytes(runs.measure(unknown.request())?.total("allocated_bytes") as u64), ..unknown })
+    }
+
+    fn request(&self) -> RunRequest {
+        let what = What::Workload(self.program.name.to_owned());
+        RunRequest { size: Some(self.size.to_owned()), ..RunRequest::new(what) }
+    }
+}
+
+/// Runs all programs on all machines; `size` tells the size of a program's input. Machines come one after another: what is
+/// in every figure is there first if the study is cut, and goes on.
+pub(super) fn study(
+    programs: &[Program],
+    size: fn(&Program) -> &'static str,
+    sweeps: Sweeps,
+    runs: &Runs,
+    begins: &mut (dyn FnMut(Step<'_>) + Send),
+) -> Result<Vec<Timing>, LabError> {
+    let threads = parallel::threads();
+    let name = |program: &Program| format!("{}, without time", program.name);
+    let inputs =
+        parallel::map(programs, threads, name, begins, |program| Input::measure(*program, size(program), runs));
+    let inputs: Vec<Input> = inputs.into_iter().collect::<Result<_, LabError>>()?;
+    let mut jobs: Vec<(&Input, Scheme)> = Vec::new();
+    for scheme in Scheme::all(true) {
+        let on_it = inputs.iter().filter(|input| sweeps.schemes(&input.program).contains(&scheme));
+        jobs.extend(on_it.map(|input| (input, scheme)));
+    }
+    let name = |(input, scheme): &(&Input, Scheme)| format!("{} on {}", input.program.name, scheme.name());
+    let points = parallel::map(&jobs, threads, name, begins, |(input, scheme)| {
+        let result = runs.measure(RunRequest {
+            gpu: Some(GPU.to_owned()),
+            with: combination(scheme.with())?,
+            set: [MODEL.set(MODEL.scale(input.bytes)), scheme.set()].concat(),
+            ..input.request()
+        })?;
+        Ok(match result.error() {
+            Some(error) => Err(error.to_owned()),
+            None => Ok(Point::of(&result)),
+        })
+    });
+    let points: Vec<Result<Point, String>> = points.into_iter().collect::<Result<_, LabError>>()?;
+    let of = |program: Program| {
+        let own = jobs.iter().zip(&points).filter(move |((input, _), _)| input.program == program);
+        own.map(|((_, scheme), point)| (*scheme, point.clone())).collect()
+    };
+    Ok(inputs
+        .iter()
+        .map(|&Input { program, size, bytes }| Timing {
+            program,
+            size,
+            bytes,
+            scale: MODEL.scale(bytes),
+            points: of(program),
+        })
+        .collect())
+}

@@ -1,0 +1,255 @@
+//! Papers reproduced: their figures from our programs on our machine, and their printed numbers beside ours.
+
+mod buddy;
+mod by_program;
+mod cmd;
+mod paper;
+mod runs;
+mod scale_model;
+mod tom;
+mod uvm;
+
+use crate::report::{Cell, Figure, Page};
+use by_program::Subject;
+use paper::PaperNumbers;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use strata_core::nearest::suggestion;
+use strata_run::DEFAULT_OUT;
+use strata_run::LabError;
+use strata_run::Step;
+
+/// A paper.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Paper {
+    /// Buddy Compression.
+    Buddy,
+    /// CMD, cache-assisted deduplication.
+    Cmd,
+    /// TOM, transparent offloading and mapping.
+    Tom,
+    /// Learned prefetching for unified memory.
+    Uvm,
+}
+
+impl Paper {
+    /// Those that can be reproduced.
+    pub const ALL: [Self; 4] = [Self::Buddy, Self::Cmd, Self::Uvm, Self::Tom];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Buddy => "buddy",
+            Self::Cmd => "cmd",
+            Self::Uvm => "uvm",
+            Self::Tom => "tom",
+        }
+    }
+
+    /// The parts that its study can be made in, one by one; none if it is always made whole.
+    pub const fn parts(self) -> &'static [&'static str] {
+        match self {
+            Self::Uvm => &uvm::PARTS,
+            Self::Buddy | Self::Cmd | Self::Tom => &[],
+        }
+    }
+
+    /// Reads a name, or `all`.
+    pub fn named(text: &str) -> Result<Vec<Self>, LabError> {
+        if text == "all" {
+            return Ok(Self::ALL.into());
+        }
+        let found = Self::ALL.into_iter().find(|paper| paper.name() == text);
+        let names = Self::ALL.map(Self::name).into_iter().chain(["all"]);
+        let unknown = || LabError::Request(format!("there is no paper `{text}`; {}", suggestion(text, names)));
+        found.map(|paper| vec![paper]).ok_or_else(unknown)
+    }
+}
+
+/// How much to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effort {
+    /// Small inputs, caches scaled with them, two speeds of the link.
+    Quick,
+    /// Snapshots of the inputs that the figures are meant for; timed on small ones.
+    Standard,
+    /// Everything on those inputs, and ratios from three seeds.
+    Full,
+}
+
+/// What to reproduce.
+#[derive(Clone, Debug)]
+pub struct ReproduceRequest {
+    /// The paper.
+    pub paper: Paper,
+    /// How much to run.
+    pub effort: Effort,
+    /// One of the paper's parts; `None` means all.
+    pub part: Option<String>,
+    /// Where figures and results go; `None` means `strata-out`.
+    pub out: Option<PathBuf>,
+}
+
+/// A number of the paper beside ours.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The paper.
+    pub paper: Paper,
+    /// Figure, table or section.
+    pub item: &'static str,
+    /// The program, or the set of programs a mean is over.
+    pub workload: String,
+    /// What is measured.
+    pub metric: String,
+    /// What the paper prints, where it prints something.
+    pub paper_value: Option<f64>,
+    /// What we measure.
+    pub ours: Option<f64>,
+}
+
+impl Row {
+    /// In words: `close` is within a quarter of the paper's value, or within 0.02 for shares and gains near zero.
+    pub fn verdict(&self) -> &'static str {
+        match (self.paper_value, self.ours) {
+            (_, None) => "not measured",
+            (None, Some(_)) => "not in the paper",
+            (Some(paper), Some(ours)) if (ours - paper).abs() <= (0.25 * paper.abs()).max(0.02) => "close",
+            (Some(paper), Some(ours)) if ours > paper => "higher",
+            _ => "lower",
+        }
+    }
+}
+
+/// What came of it.
+pub struct Reproduction {
+    /// All figures.
+    pub page: Page,
+    /// Numbers side by side.
+    pub rows: Vec<Row>,
+    /// Where the figures were saved.
+    pub directory: PathBuf,
+}
+
+/// Reproduces a paper; `begins` hears of each program as it is taken up.
+pub fn reproduce(
+    request: &ReproduceRequest,
+    begins: &mut (dyn FnMut(Step<'_>) + Send),
+) -> Result<Reproduction, LabError> {
+    let out = request.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT));
+    let mut directory = out.join(format!("reproduce-{}", request.paper.name()));
+    let part = request.part.as_deref();
+    check_part(request.paper, part)?;
+    let (mut page, rows) = match request.paper {
+        Paper::Buddy => buddy::reproduce(request.effort, &directory, begins)?,
+        Paper::Cmd => cmd::reproduce(request.effort, &directory, begins)?,
+        Paper::Uvm => uvm::reproduce(request.effort, part, &directory, begins)?,
+        Paper::Tom => tom::reproduce(request.effort, &directory, begins)?,
+    };
+    page.summary = Some(beside(&rows));
+    // The page of a part stands beside that of the whole, and uses the same runs.
+    directory.extend(part);
+    page.save(&directory)?;
+    Ok(Reproduction { page, rows, directory })
+}
+
+/// An error if the paper's study does not have this part.
+fn check_part(paper: Paper, part: Option<&str>) -> Result<(), LabError> {
+    let parts = paper.parts();
+    match part {
+        Some(part) if parts.is_empty() => {
+            let name = paper.name();
+            Err(LabError::Request(format!("`{name}` is reproduced as a whole: it has no part `{part}`")))
+        }
+        Some(part) if !parts.contains(&part) => {
+            let near = suggestion(part, parts.iter().copied());
+            Err(LabError::Request(format!("`{}` has no part `{part}`; {near}", paper.name())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The numbers side by side.
+fn beside(rows: &[Row]) -> Figure {
+    let cells = |row: &Row| {
+        let number = |value: Option<f64>| Cell::number(value, 4);
+        let texts = [row.item, &row.workload, &row.metric].map(Cell::from);
+        let values = [number(row.paper_value), number(row.ours), Cell::from(row.verdict())];
+        texts.into_iter().chain(values).collect()
+    };
+    Figure {
+        id: "beside-the-paper".into(),
+        title: "The paper's numbers and ours".into(),
+        note: "Close means within a quarter of the paper's value, or within 0.02 of it.".into(),
+        headings: ["item", "programs", "metric", "paper", "ours", "verdict"].map(str::to_owned).into(),
+        rows: rows.iter().map(cells).collect(),
+        chart: None,
+        pictures: Vec::new(),
+    }
+}
+
+/// The numbers side by side as JSON.
+pub fn to_json(rows: &[Row]) -> Value {
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "paper": row.paper.name(),
+                "item": row.item,
+                "workload": row.workload,
+                "metric": row.metric,
+                "paper_value": row.paper_value,
+                "ours": row.ours,
+                "verdict": row.verdict(),
+            })
+        })
+        .collect();
+    json!({ "rows": rows })
+}
+
+/// The geometric mean of positive numbers.
+fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0u32);
+    for value in values {
+        sum += value.ln();
+        count += 1;
+    }
+    (count > 0).then(|| (sum / f64::from(count)).exp())
+}
+
+/// The arithmetic mean.
+fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.into_iter().collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_say_how_ours_compares() {
+        let verdict = |paper_value, ours| {
+            let (workload, metric) = (String::new(), String::new());
+            Row { paper: Paper::Buddy, item: "", workload, metric, paper_value, ours }.verdict()
+        };
+        assert_eq!(verdict(Some(2.0), Some(2.4)), "close");
+        assert_eq!(verdict(Some(2.0), Some(2.6)), "higher");
+        assert_eq!(verdict(Some(2.0), Some(1.4)), "lower");
+        assert_eq!(verdict(Some(0.0008), Some(0.01)), "close");
+        assert_eq!((verdict(None, Some(1.0)), verdict(Some(1.0), None)), ("not in the paper", "not measured"));
+    }
+
+    #[test]
+    fn parts_are_those_of_the_paper() {
+        assert!(check_part(Paper::Uvm, Some("learning")).is_ok() && check_part(Paper::Cmd, None).is_ok());
+        let misspelt = check_part(Paper::Uvm, Some("lop")).expect_err("unknown").to_string();
+        assert!(misspelt.contains("did you mean `loop`?"), "{misspelt}");
+        assert!(check_part(Paper::Cmd, Some("loop")).expect_err("whole").to_string().contains("as a whole"));
+    }
+
+    #[test]
+    fn papers_are_found_by_name() {
+        assert_eq!(Paper::named("all").expect("known"), Paper::ALL);
+        assert!(Paper::named("budy").expect_err("unknown").to_string().contains("did you mean `buddy`?"));
+    }
+}

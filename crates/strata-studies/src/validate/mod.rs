@@ -1,0 +1,227 @@
+//! The timed machine beside silicon: every microbenchmark and every kernel that a real card ran ([`Silicon`]).
+//!
+//! Invariants: every row of the tables is shown, good or bad; what cannot be measured has no value rather than a guess,
+//! and then the score over all rows has none either. A row out of its range is a finding, not an error; a program that
+//! fails or computes the wrong result is told apart from both.
+
+mod kernels;
+mod report;
+mod score;
+
+pub use score::{Pair, Score};
+
+use crate::silicon::{Kernels, Microbenchmarks, Quantity, Silicon};
+use strata_host::{Device, HostError};
+use strata_run::LabError;
+use strata_run::Step;
+use strata_run::engine::{self, EngineOptions};
+use strata_run::gpus;
+use strata_sim::config::GpuConfig;
+use strata_workloads::micro::{self, Facts};
+
+/// What to validate.
+#[derive(Clone, Debug, Default)]
+pub struct ValidateRequest {
+    /// A table's own machine: that table alone. Any other preset or file: both tables on it, shown and not judged.
+    /// `None`: each table on its own machine.
+    pub gpu: Option<String>,
+    /// Changes to the machine or machines, `key=value`.
+    pub set: Vec<String>,
+}
+
+/// One quantity that silicon measured, and what the machine says.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// The table it stands in.
+    pub table: String,
+    /// The microbenchmark, or the instance and its kernel.
+    pub name: String,
+    /// What was measured.
+    pub quantity: &'static str,
+    /// In what.
+    pub unit: &'static str,
+    /// By the card.
+    pub silicon: f64,
+    /// By the machine; `None` if it cannot say.
+    pub ours: Option<f64>,
+    /// By Accel-Sim, where it was published.
+    pub accel_sim: Option<f64>,
+    /// Whether it is within the range of the row; `None` if the row is shown only.
+    pub passed: Option<bool>,
+    /// What a reader must know.
+    pub note: Option<String>,
+}
+
+/// (value - silicon) / silicon; a measured 0 has no error.
+fn error(value: Option<f64>, silicon: f64) -> Option<f64> {
+    value.map(|value| (value - silicon) / silicon).filter(|error| error.is_finite())
+}
+
+impl Row {
+    /// How far the machine is off, as a fraction of silicon.
+    pub fn error(&self) -> Option<f64> {
+        error(self.ours, self.silicon)
+    }
+
+    fn is_cycles_of_kernel(&self) -> bool {
+        self.quantity == Quantity::Cycles.name()
+    }
+}
+
+/// Everything that was compared.
+#[derive(Clone, Debug)]
+pub struct Validation {
+    /// The machine of the microbenchmarks and their rows, if they ran.
+    pub microbenchmarks: Option<(String, Vec<Row>)>,
+    /// The machine of the kernels and their rows, if they ran.
+    pub kernels: Option<(String, Vec<Row>)>,
+    /// Programs that failed or computed something wrong, with the reason.
+    pub failures: Vec<String>,
+    /// The tables.
+    pub silicon: Silicon,
+}
+
+impl Validation {
+    /// All rows, in the order of the tables.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.microbenchmarks.iter().chain(&self.kernels).flat_map(|(_, rows)| rows)
+    }
+
+    /// Our cycles of the kernels against silicon; `None` if a row has no value.
+    pub fn score(&self) -> Option<Score> {
+        self.score_of(|row| row.ours)
+    }
+
+    /// Accel-Sim's cycles of the same kernels.
+    pub fn accel_sim_score(&self) -> Option<Score> {
+        self.score_of(|row| row.accel_sim)
+    }
+
+    fn score_of(&self, value: fn(&Row) -> Option<f64>) -> Option<Score> {
+        let rows = self.rows().filter(|row| row.is_cycles_of_kernel());
+        let pairs: Option<Vec<_>> =
+            rows.map(|row| value(row).map(|predicted| Pair { predicted, measured: row.silicon })).collect();
+        Score::of(&pairs?)
+    }
+
+    /// Rows that are judged, and how many of them passed.
+    pub fn judged(&self) -> (usize, usize) {
+        let verdicts = || self.rows().filter_map(|row| row.passed);
+        (verdicts().count(), verdicts().filter(|passed| *passed).count())
+    }
+}
+
+/// Compares the machine with silicon; `progress` is told before each program.
+pub fn validate(request: &ValidateRequest, progress: &mut dyn FnMut(Step<'_>)) -> Result<Validation, LabError> {
+    let silicon = Silicon::built_in();
+    let (micro, kernels) = (&silicon.microbenchmarks, &silicon.kernels);
+    let micro_machine = machine(request, &micro.gpu, &kernels.gpu)?;
+    let kernel_machine = machine(request, &kernels.gpu, &micro.gpu)?;
+    let programs = micro_machine.as_ref().map_or(0, |_| micro.rows.len())
+        + kernel_machine.as_ref().map_or(0, |_| kernels::runs(kernels).count());
+    let mut done = 0;
+    let mut begins = |name: &str| {
+        progress(Step { done, of: programs, name });
+        done += 1;
+    };
+    let mut failures = Vec::new();
+    let microbenchmarks =
+        micro_machine.map(|machine| (machine.gpu.name.clone(), measure(&machine, micro, &mut begins, &mut failures)));
+    let kernels = kernel_machine
+        .map(|machine| (machine.gpu.name.clone(), kernels::measure(&machine, kernels, &mut begins, &mut failures)));
+    Ok(Validation { microbenchmarks, kernels, failures, silicon })
+}
+
+/// The machine that a table runs on.
+struct Subject {
+    gpu: GpuConfig,
+    /// False if it does not stand for the card of the table.
+    judged: bool,
+}
+
+impl Subject {
+    /// A new device, cold.
+    fn device(&self, modules: &[strata_workloads::Module]) -> Result<Device, HostError> {
+        Ok(Device::new(engine::timed(EngineOptions::plain(modules), self.gpu.clone())?))
+    }
+}
+
+/// The machine for the table whose own is `own`; `None` if the request is for the other table, whose own is `other`.
+fn machine(request: &ValidateRequest, own: &str, other: &str) -> Result<Option<Subject>, LabError> {
+    let name = request.gpu.as_deref().unwrap_or(own);
+    if name == other {
+        return Ok(None);
+    }
+    let gpu = gpus::gpu(name, &request.set)?.config;
+    Ok(Some(Subject { gpu, judged: name == own }))
+}
+
+/// Every row of the microbenchmarks.
+fn measure(
+    machine: &Subject,
+    table: &Microbenchmarks,
+    begins: &mut dyn FnMut(&str),
+    failures: &mut Vec<String>,
+) -> Vec<Row> {
+    let gpu = &machine.gpu;
+    let facts = Facts { sms: gpu.sm.count, threads_per_sm: gpu.sm.threads, l2_bytes: gpu.l2_size().0 };
+    let rows = table.rows.iter().filter_map(|row| micro::find(&row.micro).map(|micro| (row, micro)));
+    rows.map(|(row, micro)| {
+        begins(micro.name);
+        let ours = match micro.measure(&facts, &mut || machine.device(&[micro::MODULE])) {
+            Ok(measured) if measured.outcome.passed => measured.value,
+            Ok(measured) => {
+                failures.push(format!("{}: {}", micro.name, measured.outcome.checked));
+                None
+            }
+            Err(error) => {
+                failures.push(format!("{}: {error}", micro.name));
+                None
+            }
+        };
+        let judged = machine.judged && row.judged;
+        Row {
+            table: "microbenchmarks".into(),
+            name: micro.name.into(),
+            quantity: micro.quantity,
+            unit: micro.unit.symbol(),
+            silicon: row.silicon,
+            ours,
+            accel_sim: None,
+            passed: judged.then(|| ours.is_some_and(|value| table.passes(row, value))),
+            note: row.note.clone(),
+        }
+    })
+    .collect()
+}
+
+/// The limits of the cycles of all kernels together.
+fn limits(kernels: &Kernels) -> Score {
+    Score { mape: kernels.mean_absolute_error, correlation: Some(kernels.correlation) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(gpu: Option<&str>, expected: [Option<(&str, bool)>; 2]) {
+        let request = ValidateRequest { gpu: gpu.map(Into::into), set: vec!["sm.count=2".into()] };
+        let silicon = Silicon::built_in();
+        let tables = [&silicon.microbenchmarks.gpu, &silicon.kernels.gpu];
+        let found = [machine(&request, tables[0], tables[1]), machine(&request, tables[1], tables[0])];
+        let found = found.map(|subject| {
+            let subject = subject.expect("a sound machine")?;
+            assert_eq!(subject.gpu.sm.count, 2);
+            Some((subject.gpu.name, subject.judged))
+        });
+        assert_eq!(found, expected.map(|e| e.map(|(name, judged)| (name.to_owned(), judged))), "{gpu:?}");
+    }
+
+    #[test]
+    fn a_table_runs_on_its_own_machine_or_on_a_stranger_that_is_not_judged() {
+        check(None, [Some(("titan-v", true)), Some(("titan-x-pascal", true))]);
+        check(Some("titan-v"), [Some(("titan-v", true)), None]);
+        check(Some("titan-x-pascal"), [None, Some(("titan-x-pascal", true))]);
+        check(Some("v100"), [Some(("v100", false)), Some(("v100", false))]);
+    }
+}
