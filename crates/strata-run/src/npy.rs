@@ -1,7 +1,7 @@
 //! NumPy's `.npy` header, read and written: format versions 1.0 to 3.0 as `numpy.lib.format` documents them.
 //!
 //! [`read_layout`] takes any array of numbers; [`read_header`] only plain little-endian ones in C order, which a device
-//! buffer can hold as they are. The reader never trusts a length it was told: a header has at most [`MOST_HEADER_BYTES`],
+//! buffer can hold as they are. The reader never trusts a length it was told: a header has at most `MOST_HEADER_BYTES`,
 //! and nothing in it nests.
 
 use crate::element::Element;

@@ -9,7 +9,7 @@
 //! | [`analyser`], [`allocations`] | the memory map analyser and the memory allocation table |
 //! | [`mechanism`] | all of that on the offload and place seams of `strata-sim` |
 //! | [`storage`] | what it takes on the chip |
-//! | [`survey`], [`offsets`] | a program executed without time: instances counted, the best mapping, fixed offsets |
+//! | [`survey`](mod@survey), [`offsets`] | a program executed without time: instances counted, the best mapping, fixed offsets |
 //!
 //! ```
 //! use strata_tom::candidate::{Assumptions, find};

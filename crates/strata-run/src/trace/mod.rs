@@ -2,7 +2,7 @@
 //!
 //! * [`record`]: runs a workload or a launch file without time and writes down what its warps did;
 //! * [`info`]: what a trace holds;
-//! * `replay`: what [`crate::run`] does with a trace.
+//! * `replay`: what [`crate::run()`] does with a trace.
 //!
 //! A trace holds operations and addresses, not values: a replay has nothing to check, its `passed` is null. It takes the
 //! same cycles as the execution, unless the program's control flow depends on the order of CTAs or warps.

@@ -22,7 +22,7 @@ pub(crate) struct Recording {
     writer: Arc<Mutex<Option<Writer>>>,
 }
 
-/// Runs a request without time, as [`crate::run`] does, and records it in `file`. If the program fails or its result is
+/// Runs a request without time, as [`crate::run()`] does, and records it in `file`. If the program fails or its result is
 /// wrong there is no trace: the result says why.
 pub fn record(request: &RunRequest, file: &Path, monitor: &Arc<Monitor>) -> Result<RunResult, LabError> {
     if file.extension().is_none_or(|e| e != EXTENSION) {
