@@ -11,7 +11,7 @@
 //! directory only.
 //!
 //! ```
-//! let (program, errors) = strata_lab::launch_file::parse("ptx = 'a.ptx'\n[[launch]]\nkernle = 'k'\n");
+//! let (program, errors) = strata_run::launch_file::parse("ptx = 'a.ptx'\n[[launch]]\nkernle = 'k'\n");
 //! assert!(program.launches.is_empty());
 //! assert_eq!(errors[0].help.as_deref(), Some("did you mean `kernel`?"));
 //! ```

@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use strata_core::Bytes;
-//! use strata_lab::case_study::{Network, TrainingGpu, footprint, largest_batch, throughput};
+//! use strata_studies::case_study::{Network, TrainingGpu, footprint, largest_batch, throughput};
 //!
 //! let network = Network::named("VGG16").expect("a built-in network");
 //! let batch = largest_batch(&network, Bytes(12 << 30), 1.0).expect("it fits");

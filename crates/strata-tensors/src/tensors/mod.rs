@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use std::io::Cursor;
-//! use strata_lab::tensors::{Format, TensorFile};
+//! use strata_tensors::tensors::{Format, TensorFile};
 //!
 //! let mut file = TensorFile::new("dump.bin", Format::Raw, Cursor::new(vec![7; 300])).expect("any bytes are a dump");
 //! assert_eq!((file.tensors()[0].name.as_str(), file.tensors()[0].bytes), ("dump.bin", 300));
