@@ -8,7 +8,7 @@ mod kinds;
 use std::hint::black_box;
 use std::time::Instant;
 use strata_sim::config::{DramConfig, DramTiming};
-use strata_sim::dram::{AddressMap, Channel, Layout, Request};
+use strata_sim::dram::{AddressMap, Channel, DramRequest, Layout};
 
 /// CPU time of this process in nanoseconds: what others do on the machine is not our cost. Elapsed time where the system
 /// does not tell.
@@ -24,7 +24,7 @@ fn refreshed(kind: &DramConfig, refi: u32, rfc: u32) -> DramConfig {
 }
 
 /// Serves requests that come `gap` cycles apart, or as soon as there is room, and prints what one cost.
-fn measure(name: &str, config: &DramConfig, gap: u64, mut next: impl FnMut(u32) -> Request) {
+fn measure(name: &str, config: &DramConfig, gap: u64, mut next: impl FnMut(u32) -> DramRequest) {
     let given = |argument: &String| !argument.starts_with('-');
     let (mut requests, mut wanted) = (2_000_000, true);
     for argument in std::env::args().skip(1).filter(given) {
@@ -84,8 +84,8 @@ fn main() {
     {
         let map = AddressMap::new(&config, Layout::default()).expect("the configuration is sound");
         let at = |address: u64, accesses: u8, write: bool, tag: u32| {
-            let place = map.place(address);
-            Request { row: place.row, bank: place.bank, accesses, write, tag }
+            let decoded = map.decode(address);
+            DramRequest { row: decoded.row, bank: decoded.bank, accesses, write, tag }
         };
         let random = |tag: u32| u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 34 << 5;
         let stream = |tag: u32| u64::from(tag) * 128;

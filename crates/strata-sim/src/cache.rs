@@ -1,7 +1,7 @@
-//! A sectored set-associative tag array: who is there, which sectors, which of them dirty.
+//! A sectored set-associative tag array: which lines are present, and their valid, dirty and pending sectors.
 //!
 //! Dense arrays indexed by set and way; a lookup touches one row of tags. Replacement is least recently used: each set keeps
-//! its ways in the order of use, also where another policy chooses who leaves. Data is not kept here.
+//! its ways in recency order, also where another policy chooses the victim. Data is not kept here.
 
 use crate::seam::{Replacement, Ways};
 use strata_core::LineAddr;
@@ -47,48 +47,49 @@ impl SectorMask {
     }
 }
 
-/// State of one line.
+/// Sector state of one line.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Line {
+pub struct LineState {
     /// Sectors whose bytes are all here.
     pub valid: SectorMask,
     /// Sectors that memory does not have yet.
     pub dirty: SectorMask,
-    /// Sectors that are on their way.
+    /// Sectors that have been requested from the next level and not filled yet.
     pub pending: SectorMask,
-    /// Sectors of those whose data has been overtaken by a change: who waits for it may have it, nobody else.
+    /// Pending sectors that were invalidated meanwhile: the fill serves the requests that were merged before, and leaves them
+    /// invalid.
     pub overtaken: SectorMask,
 }
 
-/// What had to leave to make room.
+/// A line that was evicted to make room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Victim {
-    /// The line that was evicted.
+pub struct Evicted {
+    /// Its address.
     pub line: LineAddr,
-    /// Its dirty sectors.
+    /// Sectors to be written back.
     pub dirty: SectorMask,
-    /// Its valid sectors.
+    /// Sectors that it held, dirty ones included.
     pub valid: SectorMask,
 }
 
-impl Victim {
+impl Evicted {
     /// Valid sectors that memory has, too.
     pub const fn clean(&self) -> SectorMask {
         self.valid.without(self.dirty)
     }
 }
 
-/// Index of a line in the array.
+/// A way of a set, counted through the whole tag array: `set * ways + way`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place(u32);
+pub struct WayIndex(u32);
 
-impl Place {
-    /// As an index.
+impl WayIndex {
+    /// The number.
     pub const fn index(self) -> u32 {
         self.0
     }
 
-    /// From an index that [`Place::index`] gave.
+    /// From a number that [`WayIndex::index`] gave.
     pub const fn at(index: u32) -> Self {
         Self(index)
     }
@@ -101,7 +102,7 @@ pub struct Tags {
     numbers: Vec<u64>,
     /// Ways of each set, youngest first.
     order: Vec<u8>,
-    lines: Vec<Line>,
+    lines: Vec<LineState>,
     sets: u32,
     ways: u32,
     /// Ways that may be filled, see [`Tags::limit_ways`].
@@ -110,7 +111,7 @@ pub struct Tags {
     young: u32,
     /// Something was put in since the array was made or emptied.
     is_used: bool,
-    crossed: Option<Place>,
+    crossed: Option<WayIndex>,
     /// Chooses who leaves, if somebody asked for another policy.
     policy: Option<Box<dyn Replacement>>,
 }
@@ -122,7 +123,7 @@ impl Tags {
         Self {
             numbers: vec![FREE; n],
             order: (0..n).map(|k| (k % ways.max(1) as usize) as u8).collect(),
-            lines: vec![Line::default(); n],
+            lines: vec![LineState::default(); n],
             sets,
             ways,
             usable: ways,
@@ -179,19 +180,19 @@ impl Tags {
         order.copy_within(..position, 1);
         order[0] = way;
         if position >= young && young < order.len() {
-            self.crossed = Some(Place((first + order[young] as usize) as u32));
+            self.crossed = Some(WayIndex((first + order[young] as usize) as u32));
         }
     }
 
     /// The line that has just ceased to be one of the young ones of its set, because another was used.
     #[inline]
-    pub fn take_crossed(&mut self) -> Option<Place> {
+    pub fn take_crossed(&mut self) -> Option<WayIndex> {
         self.crossed.take()
     }
 
-    /// Finds a line in its set and marks it used.
+    /// Finds a line in its set and makes it the most recently used.
     #[inline]
-    pub fn find(&mut self, set: u32, line: LineAddr) -> Option<Place> {
+    pub fn find(&mut self, set: u32, line: LineAddr) -> Option<WayIndex> {
         let row = self.row(set);
         let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
         let position = self.order[row.clone()].iter().position(|&w| usize::from(w) == way)?;
@@ -201,18 +202,18 @@ impl Tags {
         if let Some(policy) = &mut self.policy {
             policy.hit(set, way as u32);
         }
-        Some(Place((row.start + way) as u32))
+        Some(WayIndex((row.start + way) as u32))
     }
 
-    /// Finds the place of a line without marking it used.
-    pub fn locate(&self, set: u32, line: LineAddr) -> Option<Place> {
+    /// Finds the way of a line without touching its recency.
+    pub fn locate(&self, set: u32, line: LineAddr) -> Option<WayIndex> {
         let row = self.row(set);
         let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
-        Some(Place((row.start + way) as u32))
+        Some(WayIndex((row.start + way) as u32))
     }
 
-    /// Finds a line without marking it used.
-    pub fn peek(&self, set: u32, line: LineAddr) -> Option<&Line> {
+    /// The state of a line if it is present, without touching its recency.
+    pub fn peek(&self, set: u32, line: LineAddr) -> Option<&LineState> {
         let row = self.row(set);
         let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
         Some(&self.lines[row.start + way])
@@ -220,24 +221,24 @@ impl Tags {
 
     /// The state of a line.
     #[inline]
-    pub fn line(&self, place: Place) -> &Line {
-        &self.lines[place.0 as usize]
+    pub fn line(&self, index: WayIndex) -> &LineState {
+        &self.lines[index.0 as usize]
     }
 
     /// The state of a line.
     #[inline]
-    pub fn line_mut(&mut self, place: Place) -> &mut Line {
-        &mut self.lines[place.0 as usize]
+    pub fn line_mut(&mut self, index: WayIndex) -> &mut LineState {
+        &mut self.lines[index.0 as usize]
     }
 
-    /// The line at a place.
-    pub fn address(&self, place: Place) -> LineAddr {
-        LineAddr(self.numbers[place.0 as usize])
+    /// The address of the line in a way.
+    pub fn address(&self, index: WayIndex) -> LineAddr {
+        LineAddr(self.numbers[index.0 as usize])
     }
 
-    /// Makes room for a line in its set: the least recently used one without sectors on their way leaves, or the one that the
-    /// policy chooses. `None` if every way is waiting for data.
-    pub fn insert(&mut self, set: u32, line: LineAddr) -> Option<(Place, Option<Victim>)> {
+    /// Allocates a way of the set for a line: evicts the least recently used line without pending sectors, or the one that the
+    /// policy chooses. `None` if every way has pending sectors.
+    pub fn insert(&mut self, set: u32, line: LineAddr) -> Option<(WayIndex, Option<Evicted>)> {
         let row = self.row(set);
         let may_go = |&way: &u8| {
             let at = row.start + usize::from(way);
@@ -253,16 +254,16 @@ impl Tags {
         }
         let at = row.start + usize::from(way);
         let old = self.lines[at];
-        let victim = (self.numbers[at] != FREE).then(|| Victim {
+        let victim = (self.numbers[at] != FREE).then(|| Evicted {
             line: LineAddr(self.numbers[at]),
             dirty: old.dirty,
             valid: old.valid,
         });
         self.numbers[at] = line.0;
         self.is_used = true;
-        self.lines[at] = Line::default();
+        self.lines[at] = LineState::default();
         self.rejuvenate(set, position);
-        Some((Place(at as u32), victim))
+        Some((WayIndex(at as u32), victim))
     }
 
     /// Where the way stands in its set's order that is free, or that the policy chooses among those that may go.
@@ -281,23 +282,23 @@ impl Tags {
         self.order[row].iter().position(|&w| u32::from(w) == way)
     }
 
-    /// What is at a place is stale, and what is on its way there, too.
-    pub fn invalidate(&mut self, place: Place) {
-        let line = self.line_mut(place);
+    /// Invalidates the line in a way, and the sectors that are pending for it.
+    pub fn invalidate(&mut self, index: WayIndex) {
+        let line = self.line_mut(index);
         line.valid = SectorMask::NONE;
         line.overtaken = line.pending;
-        self.tell_invalidated(place);
+        self.tell_invalidated(index);
     }
 
     #[inline]
-    fn tell_invalidated(&mut self, place: Place) {
+    fn tell_invalidated(&mut self, index: WayIndex) {
         if let Some(policy) = &mut self.policy {
-            policy.invalidated(place.0 / self.ways, place.0 % self.ways);
+            policy.invalidated(index.0 / self.ways, index.0 % self.ways);
         }
     }
 
     /// Removes a line and gives its last state.
-    pub fn remove(&mut self, set: u32, line: LineAddr) -> Option<Line> {
+    pub fn remove(&mut self, set: u32, line: LineAddr) -> Option<LineState> {
         let row = self.row(set);
         let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
         self.numbers[row.start + way] = FREE;
@@ -307,7 +308,7 @@ impl Tags {
         if let Some(position) = order.iter().position(|&w| usize::from(w) == way) {
             order[position..].rotate_left(1);
         }
-        self.tell_invalidated(Place((set * self.ways) + way as u32));
+        self.tell_invalidated(WayIndex((set * self.ways) + way as u32));
         Some(gone)
     }
 
@@ -321,21 +322,21 @@ impl Tags {
     /// Empties the array; what was dirty or on its way is forgotten.
     pub fn clear(&mut self) {
         if self.policy.is_some() {
-            (0..self.numbers.len() as u32).for_each(|at| self.tell_invalidated(Place(at)));
+            (0..self.numbers.len() as u32).for_each(|at| self.tell_invalidated(WayIndex(at)));
         }
         self.numbers.fill(FREE);
-        self.lines.fill(Line::default());
+        self.lines.fill(LineState::default());
         self.is_used = false;
     }
 
-    /// All places that can be filled; none if nothing was ever put in.
-    pub fn places(&self) -> impl Iterator<Item = Place> + use<> {
+    /// All ways that can be filled; none if nothing was ever inserted.
+    pub fn indices(&self) -> impl Iterator<Item = WayIndex> + use<> {
         let used = if self.is_used { self.numbers.len() as u32 } else { 0 };
-        (0..used).map(Place)
+        (0..used).map(WayIndex)
     }
 
     /// All lines that are present.
-    pub fn iter(&self) -> impl Iterator<Item = (LineAddr, &Line)> {
+    pub fn iter(&self) -> impl Iterator<Item = (LineAddr, &LineState)> {
         self.numbers.iter().zip(&self.lines).filter(|(t, _)| **t != FREE).map(|(t, l)| (LineAddr(*t), l))
     }
 }
@@ -359,7 +360,7 @@ mod tests {
         let (_, victim) = t.insert(0, LineAddr(3)).unwrap();
         assert_eq!(victim.unwrap().line, LineAddr(2));
         let (_, victim) = t.insert(0, LineAddr(4)).unwrap();
-        assert_eq!(victim.unwrap(), Victim { line: LineAddr(1), dirty: SectorMask(1), valid: SectorMask::NONE });
+        assert_eq!(victim.unwrap(), Evicted { line: LineAddr(1), dirty: SectorMask(1), valid: SectorMask::NONE });
     }
 
     #[test]

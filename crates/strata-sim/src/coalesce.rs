@@ -1,11 +1,11 @@
-//! From 32 addresses to line requests: one per 128 B line, with the sectors it needs.
+//! The coalescer: 32 addresses become one access per 128 B line, with the sectors it needs.
 
 use crate::cache::SectorMask;
 use strata_core::{Addr, AddressSet, LANES, LINE_BYTES, LaneMask, LineAddr, OpBatch, Pattern};
 
-/// What a warp instruction wants of one line.
+/// What a warp instruction wants of one line: a memory transaction with a sector mask.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LineRequest {
+pub struct CoalescedAccess {
     /// The 128 B line that lanes touch.
     pub line: LineAddr,
     /// Sectors touched.
@@ -16,11 +16,18 @@ pub struct LineRequest {
     pub full: SectorMask,
 }
 
-/// Appends the line requests of one memory instruction to `out`, in the order in which lanes first touch the lines.
+/// Appends the coalesced accesses of one memory instruction to `out`, in the order in which lanes first touch the lines.
 ///
 /// `width` is the bytes of each lane. Lanes are merged within groups of `group` lanes; a later group joins the request of an
 /// earlier one to the same line only if it needs other sectors.
-pub fn coalesce(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: u8, group: u32, out: &mut Vec<LineRequest>) {
+pub fn coalesce(
+    batch: &OpBatch,
+    set: &AddressSet,
+    mask: LaneMask,
+    width: u8,
+    group: u32,
+    out: &mut Vec<CoalescedAccess>,
+) {
     let width = u32::from(width);
     match set.pattern {
         Pattern::Same(address) if group as usize >= LANES => out.push(part_of_line(address, width)),
@@ -46,12 +53,12 @@ pub fn coalesce(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: u8, gr
 }
 
 /// Joins requests for the same line: of an instruction whose lanes each read several places.
-pub fn merge_lines(lines: &mut Vec<LineRequest>) {
+pub fn merge_lines(lines: &mut Vec<CoalescedAccess>) {
     let mut kept = 0;
     for at in 0..lines.len() {
         let request = lines[at];
         if let Some(same) = lines[..kept].iter().position(|r| r.line == request.line) {
-            let LineRequest { sectors, asked, full, .. } = &mut lines[same];
+            let CoalescedAccess { sectors, asked, full, .. } = &mut lines[same];
             *sectors = sectors.or(request.sectors);
             *asked = asked.or(request.asked);
             *full = full.or(request.full);
@@ -67,15 +74,15 @@ pub fn merge_lines(lines: &mut Vec<LineRequest>) {
 const SECTOR: u32 = 32;
 
 /// The request of a few bytes that lie within one line.
-fn part_of_line(address: Addr, width: u32) -> LineRequest {
+fn part_of_line(address: Addr, width: u32) -> CoalescedAccess {
     let (first, last) =
         (address.0 % LINE_BYTES / u64::from(SECTOR), (address.0 + u64::from(width) - 1) % LINE_BYTES / 32);
     let sectors = SectorMask(((1u8 << (last - first + 1)) - 1) << first);
-    LineRequest { line: address.line(), sectors, asked: sectors, full: SectorMask::NONE }
+    CoalescedAccess { line: address.line(), sectors, asked: sectors, full: SectorMask::NONE }
 }
 
 /// Requests for all bytes from `first` on.
-fn range(first: Addr, bytes: u64, out: &mut Vec<LineRequest>) {
+fn range(first: Addr, bytes: u64, out: &mut Vec<CoalescedAccess>) {
     let end = first.0 + bytes;
     let mut at = first.0;
     while at < end {
@@ -87,13 +94,13 @@ fn range(first: Addr, bytes: u64, out: &mut Vec<LineRequest>) {
         let bits =
             |r: std::ops::Range<u64>| SectorMask(if r.start < r.end { (1u8 << r.end) - (1 << r.start) } else { 0 });
         let sectors = bits(sectors);
-        out.push(LineRequest { line, sectors, asked: sectors, full: bits(full) });
+        out.push(CoalescedAccess { line, sectors, asked: sectors, full: bits(full) });
         at = stop;
     }
 }
 
 /// The lines of one group of lanes.
-fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usize, out: &mut Vec<LineRequest>) {
+fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usize, out: &mut Vec<CoalescedAccess>) {
     let first = out.len();
     // One bit per byte of each line; a lane's bytes never cross a line (they are aligned).
     let mut bytes = [0u128; LANES];
@@ -111,7 +118,7 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
             let known = out[first..].iter().position(|r| r.line == line);
             if known.is_none() {
                 let none = SectorMask::NONE;
-                out.push(LineRequest { line, sectors: none, asked: none, full: none });
+                out.push(CoalescedAccess { line, sectors: none, asked: none, full: none });
             }
             known.map_or(out.len() - 1, |k| first + k)
         };
@@ -210,7 +217,7 @@ mod tests {
     fn requests_for_one_line_are_joined() {
         let request = |line, mask| {
             let (sectors, full) = (SectorMask(mask), SectorMask::NONE);
-            LineRequest { line: LineAddr(line), sectors, asked: sectors, full }
+            CoalescedAccess { line: LineAddr(line), sectors, asked: sectors, full }
         };
         let mut lines = vec![request(7, 1), request(9, 2), request(7, 4), request(8, 1), request(9, 2)];
         merge_lines(&mut lines);

@@ -9,11 +9,11 @@ use crate::seam::{Line, LocalLine};
 use strata_core::{Paged, SECTOR_BYTES};
 
 /// The image of one partition. Lines that nobody wrote are zero.
-pub(crate) struct Image {
+pub(crate) struct MemoryImage {
     lines: Paged<Line>,
 }
 
-impl Default for Image {
+impl Default for MemoryImage {
     fn default() -> Self {
         Self { lines: Paged::filled_with(ZEROS) }
     }
@@ -22,7 +22,7 @@ impl Default for Image {
 /// A line of zeros.
 pub(crate) const ZEROS: Line = [0; strata_core::LINE_BYTES as usize];
 
-impl Image {
+impl MemoryImage {
     /// What a line holds.
     pub(crate) fn line(&self, line: LocalLine) -> &Line {
         self.lines.get(line.0)
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn only_written_sectors_change() {
-        let mut image = Image::default();
+        let mut image = MemoryImage::default();
         image.write(LocalLine(3), SectorMask(0b0101), &[7; 128]);
         let line = image.line(LocalLine(3));
         assert_eq!((line[0], line[32], line[64], line[96]), (7, 0, 7, 0));

@@ -12,7 +12,7 @@ use strata_core::{Access, OpClass, OpInfo, OpKind, Space};
 /// The execution unit of a machine instruction; each scheduler has one of each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Unit {
+pub enum ExecutionUnit {
     /// Integer and logic.
     Int,
     /// Single precision.
@@ -34,7 +34,7 @@ pub const UNITS: usize = 7;
 
 /// What the memory system has to do for an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Action {
+pub enum MemoryClass {
     /// Nothing: arithmetic and control.
     None,
     /// Reads global or local memory.
@@ -59,9 +59,9 @@ pub struct MicroOp {
     /// Index of the operation in its segment.
     pub index: u16,
     /// What memory does.
-    pub action: Action,
+    pub memory: MemoryClass,
     /// The execution unit that it occupies for `interval` cycles.
-    pub unit: Unit,
+    pub unit: ExecutionUnit,
     /// Issue slots it takes; 0 if it is folded.
     pub issues: u16,
     /// Cycles of its unit.
@@ -187,28 +187,28 @@ struct Draft<'a> {
 fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
     let timing: OpTiming = isa.timing(&info.name, info.class);
     let at_barrier = matches!(info.kind, OpKind::CtaBarrier | OpKind::CtaArrival);
-    let action = match (info.access, info.space) {
-        (Access::None | Access::Prefetch, _) if at_barrier => Action::Barrier,
-        (Access::None | Access::Prefetch, _) | (_, Space::Param | Space::None) => Action::None,
-        (_, Space::Shared) => Action::Shared,
-        (_, Space::Const) => Action::Constant,
-        (Access::Atomic | Access::Reduce, _) => Action::Atomic,
-        (_, Space::Generic) => Action::Generic,
-        (Access::Store, _) => Action::Store,
-        _ => Action::Load,
+    let memory = match (info.access, info.space) {
+        (Access::None | Access::Prefetch, _) if at_barrier => MemoryClass::Barrier,
+        (Access::None | Access::Prefetch, _) | (_, Space::Param | Space::None) => MemoryClass::None,
+        (_, Space::Shared) => MemoryClass::Shared,
+        (_, Space::Const) => MemoryClass::Constant,
+        (Access::Atomic | Access::Reduce, _) => MemoryClass::Atomic,
+        (_, Space::Generic) => MemoryClass::Generic,
+        (Access::Store, _) => MemoryClass::Store,
+        _ => MemoryClass::Load,
     };
     let unit = match info.class {
-        OpClass::F32 | OpClass::IntMul | OpClass::FloatDiv => Unit::Float,
-        OpClass::F64 => Unit::Double,
-        OpClass::F16 | OpClass::Tensor => Unit::Half,
-        OpClass::Special | OpClass::Convert => Unit::Special,
-        OpClass::Control | OpClass::Barrier | OpClass::Other => Unit::Control,
-        OpClass::Memory | OpClass::Texture | OpClass::Collective => Unit::Memory,
-        _ => Unit::Int,
+        OpClass::F32 | OpClass::IntMul | OpClass::FloatDiv => ExecutionUnit::Float,
+        OpClass::F64 => ExecutionUnit::Double,
+        OpClass::F16 | OpClass::Tensor => ExecutionUnit::Half,
+        OpClass::Special | OpClass::Convert => ExecutionUnit::Special,
+        OpClass::Control | OpClass::Barrier | OpClass::Other => ExecutionUnit::Control,
+        OpClass::Memory | OpClass::Texture | OpClass::Collective => ExecutionUnit::Memory,
+        _ => ExecutionUnit::Int,
     };
     let op = MicroOp {
         index,
-        action,
+        memory,
         unit,
         issues: timing.issues.round() as u16,
         interval: timing.interval.round() as u16,
@@ -241,7 +241,7 @@ fn fuse_wide(ops: &mut [Draft<'_>]) {
 
 /// True if an operation keeps its place: others do not move across it.
 fn is_fence(op: &Draft<'_>) -> bool {
-    matches!(op.op.action, Action::Atomic | Action::Barrier)
+    matches!(op.op.memory, MemoryClass::Atomic | MemoryClass::Barrier)
 }
 
 /// Moves loads (and what they need) up, at most `hoist_window` operations, as long as the registers they keep alive fit.
@@ -299,22 +299,22 @@ fn first_ready_for(target: usize, waits_for: &[Vec<usize>], done: &[bool]) -> us
 }
 
 fn is_load(op: &Draft<'_>) -> bool {
-    matches!(op.op.action, Action::Load | Action::Shared | Action::Generic | Action::Constant)
+    matches!(op.op.memory, MemoryClass::Load | MemoryClass::Shared | MemoryClass::Generic | MemoryClass::Constant)
         && !op.info.dst.is_empty()
 }
 
 fn is_store(op: &Draft<'_>) -> bool {
-    match op.op.action {
-        Action::Store => true,
-        Action::Shared | Action::Generic => op.info.dst.is_empty(),
+    match op.op.memory {
+        MemoryClass::Store => true,
+        MemoryClass::Shared | MemoryClass::Generic => op.info.dst.is_empty(),
         _ => false,
     }
 }
 
 /// True if two accesses may meet: shared memory and the rest are apart, unless one of them is generic.
 fn same_memory(a: &Draft<'_>, b: &Draft<'_>) -> bool {
-    let generic = a.op.action == Action::Generic || b.op.action == Action::Generic;
-    generic || (a.op.action == Action::Shared) == (b.op.action == Action::Shared)
+    let generic = a.op.memory == MemoryClass::Generic || b.op.memory == MemoryClass::Generic;
+    generic || (a.op.memory == MemoryClass::Shared) == (b.op.memory == MemoryClass::Shared)
 }
 
 /// True if `later` must stay behind `earlier`.
@@ -327,7 +327,7 @@ fn depends(earlier: &Draft<'_>, later: &Draft<'_>) -> bool {
         || is_fence(later)
         || same_memory(earlier, later)
             && (is_store(earlier) && (is_load(later) || is_store(later)) || is_load(earlier) && is_store(later))
-        || later.op.unit == Unit::Control
+        || later.op.unit == ExecutionUnit::Control
 }
 
 #[cfg(test)]
@@ -373,12 +373,12 @@ mod tests {
 
     #[test]
     fn waiting_and_arriving_at_a_barrier_of_the_cta_are_fences() {
-        for (kind, action) in [
-            (OpKind::CtaBarrier, Action::Barrier),
-            (OpKind::CtaArrival, Action::Barrier),
-            (OpKind::Plain, Action::None),
+        for (kind, memory) in [
+            (OpKind::CtaBarrier, MemoryClass::Barrier),
+            (OpKind::CtaArrival, MemoryClass::Barrier),
+            (OpKind::Plain, MemoryClass::None),
         ] {
-            assert_eq!(view(&[info(kind, 1, &[])]).ops[0].action, action, "{kind:?}");
+            assert_eq!(view(&[info(kind, 1, &[])]).ops[0].memory, memory, "{kind:?}");
         }
     }
 }

@@ -27,9 +27,9 @@ impl Default for Layout {
     }
 }
 
-/// A place in a channel.
+/// A decoded address: where in a channel an access of 32 B goes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Place {
+pub struct DramAddress {
     /// The bank: bank group times banks of a group plus bank within its group.
     pub bank: u16,
     /// The row.
@@ -38,7 +38,7 @@ pub struct Place {
     pub column: u16,
 }
 
-/// Maps byte addresses within a channel to places, one to one.
+/// Maps byte addresses within a channel to bank, row and column, one to one.
 ///
 /// From the lowest bit:
 ///
@@ -92,9 +92,9 @@ impl AddressMap {
         1 << self.column_low_bits
     }
 
-    /// The place of a byte address within the channel.
+    /// Decodes a byte address within the channel.
     #[inline]
-    pub fn place(&self, local: u64) -> Place {
+    pub fn decode(&self, local: u64) -> DramAddress {
         let mut rest = local / u64::from(ACCESS_BYTES);
         let mut take = |bits: u32| {
             let field = (rest & ((1 << bits) - 1)) as u32;
@@ -107,6 +107,6 @@ impl AddressMap {
         let inner = take(self.inner_bits);
         let row = rest as u32;
         let bank = (group << self.inner_bits | inner) ^ ((row ^ row >> 1) & self.hash_mask);
-        Place { bank: bank as u16, row, column: (column_high << self.column_low_bits | column_low) as u16 }
+        DramAddress { bank: bank as u16, row, column: (column_high << self.column_low_bits | column_low) as u16 }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::gates::{DramError, Gates, MAX_BANKS};
 use super::log::{Command, CommandLog};
-use super::pending::{Found, NONE, Pending};
+use super::pending::{NONE, Pending, RowOutcome};
 use super::stats::ChannelStats;
 use crate::config::DramConfig;
 
@@ -26,7 +26,7 @@ const AGE_BITS: u32 = 40 + BANK_BITS;
 
 /// A request: up to a line of one row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Request {
+pub struct DramRequest {
     /// The row.
     pub row: u32,
     /// The bank: bank group times banks of a group plus bank within its group.
@@ -78,14 +78,14 @@ impl Pick {
 /// ```
 /// # use strata_core::Bytes;
 /// # use strata_sim::config::{DramConfig, DramTiming};
-/// use strata_sim::dram::{Channel, Request};
+/// use strata_sim::dram::{Channel, DramRequest};
 /// # let timing = DramTiming { ccd: 1, ccdl: 2, rrd: 3, rcd: 12, ras: 28, rp: 12, rc: 40, cl: 12, wl: 2, wr: 10, cdlr: 3,
 /// #     rtpl: 3, refi: 0, rfc: 0 };
 /// # let config = DramConfig { size: Bytes(1 << 30), channels: 1, bus_bytes: 16, burst: 2, data_rate: 2, bank_groups: 4,
 /// #     banks: 16, row: Bytes(2048), timing, queue: 64, write_high: 32, write_low: 16, controller_cycles: 0 };
 /// let mut channel = Channel::new(&config)?;
 /// let mut done = Vec::new();
-/// let wake = channel.push(100, Request { row: 7, bank: 3, accesses: 1, write: false, tag: 42 });
+/// let wake = channel.push(100, DramRequest { row: 7, bank: 3, accesses: 1, write: false, tag: 42 });
 /// assert_eq!(channel.advance(wake, &mut done), None); // nothing is left to do
 /// assert_eq!(done, [(100 + 12 + 12 + 1, 42)]); // RCD + CL + one cycle of data
 /// # Ok::<(), strata_sim::dram::DramError>(())
@@ -210,7 +210,7 @@ impl<L: CommandLog> Channel<L> {
     ///
     /// The channel must have been advanced to `now` since it was last active, and have room.
     #[inline]
-    pub fn push(&mut self, now: u64, request: Request) -> u64 {
+    pub fn push(&mut self, now: u64, request: DramRequest) -> u64 {
         debug_assert!(self.has_room(request.write), "a request was pushed into a full channel");
         debug_assert!(usize::from(request.bank) < self.banks, "there is no bank {}", request.bank);
         if self.is_idle() {
@@ -562,9 +562,9 @@ impl<L: CommandLog> Channel<L> {
             self.stats.write_accesses += accesses;
         }
         match entry.found {
-            Found::Hit => self.stats.row_hits += 1,
-            Found::Closed => self.stats.row_misses += 1,
-            Found::Conflict => self.stats.row_conflicts += 1,
+            RowOutcome::Hit => self.stats.row_hits += 1,
+            RowOutcome::Closed => self.stats.row_misses += 1,
+            RowOutcome::Conflict => self.stats.row_conflicts += 1,
         }
         self.turn_left = self.turn_left.saturating_sub(1);
         // The bank had a column command, so no row pick is its own.
@@ -581,7 +581,7 @@ impl<L: CommandLog> Channel<L> {
         let bank = self.precharge.bank();
         let bit = 1 << bank;
         let head = self.pending.list(self.kind, bank).head;
-        self.pending.entry_mut(head).found = Found::Conflict;
+        self.pending.entry_mut(head).found = RowOutcome::Conflict;
         self.pending.row_closed(bank);
         self.open &= !bit;
         self.opening &= !bit;
@@ -604,8 +604,8 @@ impl<L: CommandLog> Channel<L> {
         let head = self.pending.list(self.kind, bank).head;
         let entry = self.pending.entry_mut(head);
         let row = entry.row;
-        if entry.found == Found::Hit {
-            entry.found = Found::Closed;
+        if entry.found == RowOutcome::Hit {
+            entry.found = RowOutcome::Closed;
         }
         self.pending.row_opened(bank, row);
         self.open |= bit;

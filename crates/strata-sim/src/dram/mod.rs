@@ -34,8 +34,8 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use address::{AddressMap, Layout, Place};
-pub use channel::{Channel, OVERTAKE_LIMIT, Request};
+pub use address::{AddressMap, DramAddress, Layout};
+pub use channel::{Channel, DramRequest, OVERTAKE_LIMIT};
 pub use gates::DramError;
 pub use log::{Command, CommandLog};
 pub use stats::ChannelStats;

@@ -10,7 +10,7 @@ pub(super) const NONE: u16 = u16::MAX;
 
 /// How a request found its bank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Found {
+pub(super) enum RowOutcome {
     /// Its row was open.
     Hit,
     /// The bank was closed.
@@ -34,7 +34,7 @@ pub(super) struct Entry {
     pub(super) accesses: u8,
     /// Accesses still to be made.
     pub(super) left: u8,
-    pub(super) found: Found,
+    pub(super) found: RowOutcome,
 }
 
 /// The list of one bank and kind.
@@ -96,7 +96,7 @@ impl Pending {
 
     /// Appends a request to the list of its bank; `open` tells whether its row is open.
     #[inline]
-    pub(super) fn push(&mut self, kind: usize, bank: usize, open: bool, arrival: u64, request: &super::Request) {
+    pub(super) fn push(&mut self, kind: usize, bank: usize, open: bool, arrival: u64, request: &super::DramRequest) {
         let list = &mut self.lists[kind][bank % MAX_BANKS];
         let entry = Entry {
             sequence: self.arrivals,
@@ -107,7 +107,7 @@ impl Pending {
             next: NONE,
             accesses: request.accesses.max(1),
             left: request.accesses.max(1),
-            found: Found::Hit,
+            found: RowOutcome::Hit,
         };
         self.arrivals += 1;
         self.count[kind] += 1;

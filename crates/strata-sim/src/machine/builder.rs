@@ -3,7 +3,7 @@
 //! Mechanisms say where they stand, in any order; the machine fixes the order in which they meet (checking, memory sides,
 //! paging, victims, offload) and refuses what cannot work, with the reason and the names of those concerned.
 
-use super::check::Checker;
+use super::check::DataChecker;
 use super::offload::Offloader;
 use super::paging::Pager;
 use super::plan::MemorySides;
@@ -161,7 +161,7 @@ impl MachineBuilder {
         }
         let mut machine = Machine::new(self.config)?;
         if self.checks_data {
-            machine.checker = Some(Box::new(Checker::of(&machine.sms)));
+            machine.checker = Some(Box::new(DataChecker::of(&machine.sms)));
         }
         if self.explains {
             machine.explanation = Some(Box::default());
@@ -195,7 +195,7 @@ impl MachineBuilder {
         if let Some(mut prefetcher) = self.l1_prefetchers.pop() {
             for (number, sm) in (0..).zip(&mut machine.sms) {
                 let l1 = &mut sm.memory.l1;
-                let prefetching = Prefetching::new((prefetcher.what)(number), l1.places(), lines_per_page);
+                let prefetching = Prefetching::new((prefetcher.what)(number), l1.lines(), lines_per_page);
                 l1.prefetching = Some(Box::new(prefetching));
             }
         }

@@ -3,7 +3,7 @@
 use super::NONE;
 use crate::cache::SectorMask;
 use crate::config::GpuConfig;
-use crate::dram::{AddressMap, Channel, DramError, Layout, Request as DramRequest};
+use crate::dram::{AddressMap, Channel, DramError, DramRequest, Layout};
 use crate::seam::{Dir, LocalAddr};
 use crate::time::{Clock, Cycles, Picos};
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ pub(super) struct ChannelPort {
 
 /// An access of one line, on behalf of a slice that waits until it has entered ([`NO_SLICE`]: none does).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Access {
+pub(super) struct DramAccess {
     pub(super) slice: u16,
     pub(super) partition: u16,
     pub(super) at: LocalAddr,
@@ -73,11 +73,11 @@ impl ChannelPort {
 
     /// An access is at the channel at `time`: when the channel must be looked at, if that is earlier than it would be.
     #[inline]
-    pub(super) fn send(&mut self, access: &Access, time: Picos) -> Option<Picos> {
-        let place = self.map.place(access.at.0);
+    pub(super) fn send(&mut self, access: &DramAccess, time: Picos) -> Option<Picos> {
+        let decoded = self.map.decode(access.at.0);
         let request = DramRequest {
-            row: place.row,
-            bank: place.bank,
+            row: decoded.row,
+            bank: decoded.bank,
             accesses: access.sectors.count() as u8,
             write: access.dir == Dir::Write,
             tag: access.tag,
@@ -139,8 +139,8 @@ mod tests {
         ChannelPort::new(&config).expect("a preset")
     }
 
-    fn read(at: u64, tag: u32) -> Access {
-        Access { slice: 3, partition: 0, at: LocalAddr(at), sectors: SectorMask::ALL, dir: Dir::Read, tag }
+    fn read(at: u64, tag: u32) -> DramAccess {
+        DramAccess { slice: 3, partition: 0, at: LocalAddr(at), sectors: SectorMask::ALL, dir: Dir::Read, tag }
     }
 
     /// Lets the channel act until nothing is to be done: tags in the order in which they end, and who entered.
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn an_end_that_nobody_waits_for_is_not_told() {
         let mut port = port();
-        let write = Access { dir: Dir::Write, slice: NO_SLICE, ..read(0, NONE) };
+        let write = DramAccess { dir: Dir::Write, slice: NO_SLICE, ..read(0, NONE) };
         let first = port.send(&write, Picos(0)).expect("at once");
         assert_eq!(drain(&mut port, first), (vec![], vec![]));
     }

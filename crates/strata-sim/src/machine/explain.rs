@@ -6,7 +6,7 @@
 
 use super::Machine;
 use super::names::Names;
-use super::sm_memory::Kind;
+use super::sm_memory::RequestKind;
 use crate::cache::SectorMask;
 use crate::dram::ChannelStats;
 use crate::time::Picos;
@@ -40,7 +40,7 @@ const WAITS: [(&str, &str); 8] = [
     ("travel", "core cycles of the latencies that nobody can avoid, over all line requests"),
 ];
 
-/// Classes of requests, in the order of [`Kind`].
+/// Classes of requests, in the order of [`RequestKind`].
 const CLASSES: [&str; 3] = ["load", "store", "atomic"];
 
 /// What was done with the lines of an allocation.
@@ -77,18 +77,18 @@ impl Explanation {
         cycle.saturating_sub(self.issued)
     }
 
-    pub(super) fn waited(&mut self, kind: Kind, wait: Wait, time: Picos) {
+    pub(super) fn waited(&mut self, kind: RequestKind, wait: Wait, time: Picos) {
         self.waits[kind as usize][wait as usize].0 += time.0;
     }
 
     /// A time of which `travel` is needed at least; the rest was waiting.
-    pub(super) fn passed(&mut self, kind: Kind, wait: Wait, time: Picos, travel: Picos) {
+    pub(super) fn passed(&mut self, kind: RequestKind, wait: Wait, time: Picos, travel: Picos) {
         let travel = travel.min(time);
         self.waited(kind, Wait::Travel, travel);
         self.waited(kind, wait, Picos(time.0 - travel.0));
     }
 
-    pub(super) fn sets_out(&mut self, kind: Kind) {
+    pub(super) fn sets_out(&mut self, kind: RequestKind) {
         self.requests[kind as usize] += 1;
     }
 
@@ -98,7 +98,7 @@ impl Explanation {
     }
 
     /// L2 has what a request wants.
-    pub(super) fn served(&mut self, request: u32, kind: Kind, now: Picos) {
+    pub(super) fn served(&mut self, request: u32, kind: RequestKind, now: Picos) {
         if let Some(since) = self.missing.remove(&request) {
             self.waited(kind, Wait::Memory, Picos(now.0.saturating_sub(since.0)));
         }

@@ -1,6 +1,6 @@
 //! Where a line is served: its L2 slice, its partition, its numbers there.
 
-use super::channel_port::{Access, DramTag};
+use super::channel_port::{DramAccess, DramTag};
 use crate::cache::SectorMask;
 use crate::config::{GpuConfig, SliceLocation};
 use crate::seam::{Dir, LocalAddr, LocalLine, Place, Placed};
@@ -26,14 +26,14 @@ impl Home {
 
     /// The access of L2 to sectors that are where their address says.
     #[inline]
-    pub(super) fn access(self, sectors: SectorMask, dir: Dir, tag: DramTag) -> Access {
+    pub(super) fn access(self, sectors: SectorMask, dir: Dir, tag: DramTag) -> DramAccess {
         self.access_at(self.local.addr(), sectors, dir, tag)
     }
 
     /// The access of L2 to sectors at a place of the line's partition.
     #[inline]
-    pub(super) fn access_at(self, at: LocalAddr, sectors: SectorMask, dir: Dir, tag: DramTag) -> Access {
-        Access { slice: self.slice, partition: self.partition, at, sectors, dir, tag }
+    pub(super) fn access_at(self, at: LocalAddr, sectors: SectorMask, dir: Dir, tag: DramTag) -> DramAccess {
+        DramAccess { slice: self.slice, partition: self.partition, at, sectors, dir, tag }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::calendar::{Calendar, RUN_AHEAD};
 use crate::coalesce::bank_conflicts;
 use crate::config::{GpuConfig, SchedulerPolicy};
 use crate::stats::MachineStats;
-use crate::view::{Action, MicroOp, Registers, Unit, View};
+use crate::view::{ExecutionUnit, MemoryClass, MicroOp, Registers, View};
 use strata_core::{AddressSet, GridSource, LaneMask, OpInfo, Space, Stop, WarpId};
 
 /// Views of the segments met so far.
@@ -39,7 +39,7 @@ impl Views {
 }
 
 /// How a warp's turn ended.
-pub(super) enum Outcome {
+pub(super) enum TurnEnd {
     /// It waits for an event, a register or a barrier.
     Parked,
     /// Its last instruction issued at this cycle.
@@ -122,21 +122,21 @@ impl Machine {
         views: &mut Views,
         index: u32,
         now: u64,
-    ) -> Outcome {
+    ) -> TurnEnd {
         loop {
             if self.offload.is_some() && self.is_travelling(index, now) {
-                return Outcome::Parked;
+                return TurnEnd::Parked;
             }
             let w = &mut self.warps[index as usize];
             if w.held {
-                return Outcome::Exited(w.time);
+                return TurnEnd::Exited(w.time);
             }
             if w.view == NONE {
                 // A segment takes functional effect when it is asked for: not before its first operation can issue.
                 if w.time > now {
                     let at = w.time;
                     self.wake(index, at);
-                    return Outcome::Parked;
+                    return TurnEnd::Parked;
                 }
                 if let Some(outcome) = self.next_segment(source, views, index) {
                     return outcome;
@@ -161,17 +161,17 @@ impl Machine {
                     w.time = at + 1;
                     self.memory_op(index, view, op, at);
                 }
-                Pause::Blocked => return Outcome::Parked,
+                Pause::Blocked => return TurnEnd::Parked,
                 Pause::Until(at) => {
                     self.wake(index, at);
-                    return Outcome::Parked;
+                    return TurnEnd::Parked;
                 }
             }
         }
     }
 
     /// Asks the source for the next segment. `Some`: the warp's turn ends.
-    fn next_segment<S: GridSource>(&mut self, source: &mut S, views: &mut Views, index: u32) -> Option<Outcome> {
+    fn next_segment<S: GridSource>(&mut self, source: &mut S, views: &mut Views, index: u32) -> Option<TurnEnd> {
         let w = &mut self.warps[index as usize];
         w.batch.clear();
         let stop = source.advance(WarpId(index), &mut w.batch);
@@ -196,7 +196,7 @@ impl Machine {
             self.barrier_opened();
         }
         if stop == Stop::Failed {
-            return Some(Outcome::Failed);
+            return Some(TurnEnd::Failed);
         }
         if self.offload.is_some() && self.begins_segment(index, source.watched(), issues) {
             return None;
@@ -205,20 +205,20 @@ impl Machine {
     }
 
     /// All operations of the segment have issued. `None`: the warp goes on with the next one.
-    fn segment_done(&mut self, index: u32) -> Option<Outcome> {
+    fn segment_done(&mut self, index: u32) -> Option<TurnEnd> {
         let w = &mut self.warps[index as usize];
         w.view = NONE;
         match w.stop {
             Stop::Ready => None,
-            Stop::Exited => Some(Outcome::Exited(w.time)),
-            Stop::Failed => Some(Outcome::Failed),
+            Stop::Exited => Some(TurnEnd::Exited(w.time)),
+            Stop::Failed => Some(TurnEnd::Failed),
             Stop::Barrier => {
                 w.at_barrier = true;
                 let (group, time) = (w.group, w.time);
                 if group != NONE {
                     self.joins(group, time);
                 }
-                Some(Outcome::Parked)
+                Some(TurnEnd::Parked)
             }
         }
     }
@@ -306,7 +306,7 @@ fn run_ahead(
                 return Pause::Until(at);
             }
             // Global memory is asked in the order of time.
-            if at > now && !matches!(op.action, Action::None | Action::Barrier | Action::Shared) {
+            if at > now && !matches!(op.memory, MemoryClass::None | MemoryClass::Barrier | MemoryClass::Shared) {
                 return Pause::Until(at);
             }
             let unit = &mut scheduler.units[op.unit as usize];
@@ -329,22 +329,22 @@ fn run_ahead(
             w.issued = w.time - 1;
         }
         let issued = w.issued;
-        match op.action {
-            Action::None => {
+        match op.memory {
+            MemoryClass::None => {
                 for &r in view.targets(op) {
                     w.ready[usize::from(r)] = Ready::at(issued + u64::from(op.latency));
                 }
-                if op.unit == Unit::Control {
+                if op.unit == ExecutionUnit::Control {
                     stats.stall_branch += u64::from(config.isa.branch_cycles);
                     w.time = issued + 1 + u64::from(config.isa.branch_cycles);
                 }
             }
-            Action::Barrier => {
+            MemoryClass::Barrier => {
                 let latency = u64::from(op.latency).max(1);
                 stats.stall_barrier += latency - 1;
                 w.time = issued + latency;
             }
-            Action::Shared => {
+            MemoryClass::Shared => {
                 sm.shared.forget(now);
                 let accesses = w.executed(op);
                 let cycles: u32 = accesses

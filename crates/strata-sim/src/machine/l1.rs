@@ -3,11 +3,11 @@
 //! It answers what a load finds and what has to be asked of the next level; who asks and when is the SM's business.
 
 use super::NONE;
-use super::prefetching::{Prefetching, Taken};
+use super::prefetching::{Prefetching, ProposalOutcome};
 use super::sm_memory::Request;
 use super::waiting::{self, WaitLists};
-use crate::cache::{Line, Place, SectorMask, Tags};
-use crate::coalesce::LineRequest;
+use crate::cache::{LineState, SectorMask, Tags, WayIndex};
+use crate::coalesce::CoalescedAccess;
 use crate::config::GpuConfig;
 use crate::seam::{Replacement, SideCount};
 use crate::slab::Slab;
@@ -34,14 +34,14 @@ pub(super) enum Lookup {
     Hit,
     /// All that are missing are on their way.
     Merge,
-    /// These must be asked for, to fill a place or nothing ([`NONE`]); `merges`: others are on their way.
-    Miss { sectors: SectorMask, place: u32, merges: bool },
+    /// These must be asked for, to fill a way or nothing ([`NONE`]); `merges`: others are on their way.
+    Miss { sectors: SectorMask, way: u32, merges: bool },
 }
 
 /// What a load found, where its line is if it is there, and the sectors that it can have at once.
-pub(super) struct Found {
+pub(super) struct LookupResult {
     pub(super) lookup: Lookup,
-    pub(super) place: Option<Place>,
+    pub(super) way: Option<WayIndex>,
     pub(super) there: SectorMask,
     /// The line is there or on its way because of a prefetch that nobody had use for until now.
     pub(super) prefetched: bool,
@@ -74,8 +74,8 @@ impl L1 {
     }
 
     /// Lines that it can hold.
-    pub(super) fn places(&self) -> usize {
-        self.waiting.places()
+    pub(super) fn lines(&self) -> usize {
+        self.waiting.ways()
     }
 
     /// Forgets everything; only so many ways of each set are filled from now on.
@@ -102,132 +102,132 @@ impl L1 {
 
     /// A load looks for sectors of a line; those that have to be asked for are on their way from now on.
     #[inline]
-    pub(super) fn look_up(&mut self, line: LineAddr, wanted: SectorMask) -> Found {
+    pub(super) fn look_up(&mut self, line: LineAddr, wanted: SectorMask) -> LookupResult {
         let set = self.set_of(line);
-        let place = self.tags.find(set, line);
-        let Line { valid, pending, overtaken, .. } = place.map(|p| *self.tags.line(p)).unwrap_or_default();
+        let way = self.tags.find(set, line);
+        let LineState { valid, pending, overtaken, .. } = way.map(|p| *self.tags.line(p)).unwrap_or_default();
         if !wanted.and(overtaken).is_empty() {
-            // What is on its way is too old: the request goes out without a place.
-            let lookup = Lookup::Miss { sectors: wanted, place: NONE, merges: false };
-            return Found { lookup, place: None, there: SectorMask::NONE, prefetched: false };
+            // What is on its way is too old: the request goes out without a way.
+            let lookup = Lookup::Miss { sectors: wanted, way: NONE, merges: false };
+            return LookupResult { lookup, way: None, there: SectorMask::NONE, prefetched: false };
         }
         let there = wanted.and(valid);
         let missing = wanted.without(valid.or(pending));
         let lookup = if wanted.without(valid).is_empty() {
             Lookup::Hit
-        } else if place.is_some() && missing.is_empty() {
+        } else if way.is_some() && missing.is_empty() {
             Lookup::Merge
-        } else if let Some(p) = place.or_else(|| self.insert(set, line)) {
+        } else if let Some(p) = way.or_else(|| self.insert(set, line)) {
             let state = self.tags.line_mut(p);
             state.pending = state.pending.or(missing);
-            Lookup::Miss { sectors: missing, place: p.index(), merges: !wanted.and(pending).is_empty() }
+            Lookup::Miss { sectors: missing, way: p.index(), merges: !wanted.and(pending).is_empty() }
         } else {
-            // Every way waits for data: the request goes out without a place.
-            Lookup::Miss { sectors: wanted, place: NONE, merges: false }
+            // Every way waits for data: the request goes out without a way.
+            Lookup::Miss { sectors: wanted, way: NONE, merges: false }
         };
         let mut prefetched = false;
-        if let (Some(prefetching), Some(place), Lookup::Hit | Lookup::Merge) = (&mut self.prefetching, place, lookup) {
-            prefetched = prefetching.used(place, lookup == Lookup::Merge);
+        if let (Some(prefetching), Some(way), Lookup::Hit | Lookup::Merge) = (&mut self.prefetching, way, lookup) {
+            prefetched = prefetching.used(way, lookup == Lookup::Merge);
         }
-        Found { lookup, place, there, prefetched }
+        LookupResult { lookup, way, there, prefetched }
     }
 
     /// Makes room for a line.
     #[inline]
-    fn insert(&mut self, set: u32, line: LineAddr) -> Option<Place> {
-        let (place, _) = self.tags.insert(set, line)?;
+    fn insert(&mut self, set: u32, line: LineAddr) -> Option<WayIndex> {
+        let (way, _) = self.tags.insert(set, line)?;
         if let Some(prefetching) = &mut self.prefetching {
-            prefetching.left(place);
+            prefetching.left(way);
         }
-        Some(place)
+        Some(way)
     }
 
-    /// A prefetcher wants sectors of a line: those that are to be asked for, and the place that they fill.
-    pub(super) fn prefetch(&mut self, line: LineAddr, wanted: SectorMask) -> Taken<(Place, SectorMask)> {
+    /// A prefetcher wants sectors of a line: those that are to be asked for, and the way that they fill.
+    pub(super) fn prefetch(&mut self, line: LineAddr, wanted: SectorMask) -> ProposalOutcome<(WayIndex, SectorMask)> {
         let set = self.set_of(line);
         let known = self.tags.locate(set, line);
-        let Line { valid, pending, overtaken, .. } = known.map(|p| *self.tags.line(p)).unwrap_or_default();
+        let LineState { valid, pending, overtaken, .. } = known.map(|p| *self.tags.line(p)).unwrap_or_default();
         let missing = wanted.without(valid.or(pending));
         if missing.is_empty() {
-            return Taken::Redundant;
+            return ProposalOutcome::Redundant;
         }
         if self.outstanding >= self.mshrs || !self.held.is_empty() || !overtaken.is_empty() {
-            return Taken::NoRoom;
+            return ProposalOutcome::NoRoom;
         }
-        let Some(place) = known.or_else(|| self.insert(set, line)) else { return Taken::NoRoom };
-        let state = self.tags.line_mut(place);
+        let Some(way) = known.or_else(|| self.insert(set, line)) else { return ProposalOutcome::NoRoom };
+        let state = self.tags.line_mut(way);
         state.pending = state.pending.or(missing);
         if let Some(prefetching) = &mut self.prefetching {
-            prefetching.issued(place);
+            prefetching.issued(way);
         }
-        Taken::Fetch((place, missing))
+        ProposalOutcome::Fetch((way, missing))
     }
 
-    /// The place of a line, if it is there.
-    pub(super) fn place_of(&mut self, line: LineAddr) -> Option<Place> {
+    /// The way of a line, if it is there.
+    pub(super) fn place_of(&mut self, line: LineAddr) -> Option<WayIndex> {
         let set = self.set_of(line);
         self.tags.find(set, line)
     }
 
     /// A store passes through: what is there is updated, and a whole sector may come to be there. Where, and how the line was.
-    pub(super) fn write(&mut self, request: &LineRequest, allocate: bool) -> Option<(Place, Line)> {
+    pub(super) fn write(&mut self, request: &CoalescedAccess, allocate: bool) -> Option<(WayIndex, LineState)> {
         let set = self.set_of(request.line);
-        let mut place = self.tags.find(set, request.line);
-        if place.is_none() && allocate {
-            place = self.insert(set, request.line);
+        let mut way = self.tags.find(set, request.line);
+        if way.is_none() && allocate {
+            way = self.insert(set, request.line);
         }
-        let line = self.tags.line_mut(place?);
+        let line = self.tags.line_mut(way?);
         let before = *line;
         line.valid = line.valid.or(request.full.without(line.pending));
-        place.map(|p| (p, before))
+        way.map(|p| (p, before))
     }
 
     /// What it has of a line is stale, and what is on its way, too.
     pub(super) fn invalidate(&mut self, line: LineAddr) {
-        if let Some(place) = self.place_of(line) {
-            self.invalidate_at(place);
+        if let Some(way) = self.place_of(line) {
+            self.invalidate_at(way);
         }
     }
 
     /// The same for a range of lines.
     pub(super) fn invalidate_range(&mut self, lines: &Range<u64>) {
-        for place in self.tags.places() {
-            if lines.contains(&self.tags.address(place).0) {
-                self.invalidate_at(place);
+        for way in self.tags.indices() {
+            if lines.contains(&self.tags.address(way).0) {
+                self.invalidate_at(way);
             }
         }
     }
 
-    fn invalidate_at(&mut self, place: Place) {
-        self.tags.invalidate(place);
+    fn invalidate_at(&mut self, way: WayIndex) {
+        self.tags.invalidate(way);
         if let Some(prefetching) = &mut self.prefetching {
-            prefetching.left(place);
+            prefetching.left(way);
         }
     }
 
     /// A request waits for a line that another brings.
-    pub(super) fn wait(&mut self, place: Place, request: u32, requests: &mut Slab<Request>) {
-        self.waiting.push(place, request, requests);
+    pub(super) fn wait(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
+        self.waiting.push(way, request, requests);
     }
 
-    /// Sectors have come to a place: what is still on its way there, and those who wait.
-    pub(super) fn fill(&mut self, place: Place, sectors: SectorMask) -> (SectorMask, waiting::Taken) {
-        let line = self.tags.line_mut(place);
+    /// Sectors have come to a way: what is still on its way there, and those who wait.
+    pub(super) fn fill(&mut self, way: WayIndex, sectors: SectorMask) -> (SectorMask, waiting::WaitCursor) {
+        let line = self.tags.line_mut(way);
         line.valid = line.valid.or(sectors.without(line.overtaken));
         line.pending = line.pending.without(sectors);
         line.overtaken = line.overtaken.without(sectors);
-        (line.pending, self.waiting.take(place))
+        (line.pending, self.waiting.take(way))
     }
 
     /// The next who waited for a line and has all it wants; it waits no more.
     pub(super) fn next_served(
         &mut self,
-        taken: &mut waiting::Taken,
-        place: Place,
+        taken: &mut waiting::WaitCursor,
+        way: WayIndex,
         pending: SectorMask,
         requests: &mut Slab<Request>,
     ) -> Option<u32> {
-        self.waiting.next_to_go(taken, place, requests, |r| r.sectors.and(pending).is_empty())
+        self.waiting.next_to_go(taken, way, requests, |r| r.sectors.and(pending).is_empty())
     }
 
     /// A request that somebody waits for wants to leave: false if it is held because too many are under way.
@@ -257,7 +257,7 @@ impl L1 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::sm_memory::Kind;
+    use crate::machine::sm_memory::RequestKind;
     use crate::machine::testing::gpu;
     use crate::seam::{CacheAccess, CachePrefetcher, Proposal};
 
@@ -281,27 +281,27 @@ mod tests {
         }
 
         fn waits(&mut self, sectors: u8) -> u32 {
-            let request = self.requests.add(Request::test(Kind::Read, A.0, SectorMask(sectors)));
-            let place = self.l1.place_of(A).expect("it is on its way");
-            self.l1.wait(place, request, &mut self.requests);
+            let request = self.requests.add(Request::test(RequestKind::Read, A.0, SectorMask(sectors)));
+            let way = self.l1.place_of(A).expect("it is on its way");
+            self.l1.wait(way, request, &mut self.requests);
             request
         }
 
         /// The next level answers: those who waited and go on.
         fn fill(&mut self, sectors: u8) -> Vec<u32> {
-            let place = self.l1.place_of(A).expect("it has a place");
-            let (pending, mut taken) = self.l1.fill(place, SectorMask(sectors));
-            std::iter::from_fn(|| self.l1.next_served(&mut taken, place, pending, &mut self.requests)).collect()
+            let way = self.l1.place_of(A).expect("it has a way");
+            let (pending, mut taken) = self.l1.fill(way, SectorMask(sectors));
+            std::iter::from_fn(|| self.l1.next_served(&mut taken, way, pending, &mut self.requests)).collect()
         }
 
         fn store(&mut self, full: u8) {
             let mask = SectorMask(full);
-            self.l1.write(&LineRequest { line: A, sectors: mask, full: mask, asked: mask }, false);
+            self.l1.write(&CoalescedAccess { line: A, sectors: mask, full: mask, asked: mask }, false);
         }
     }
 
     fn miss(sectors: u8, merges: bool) -> Lookup {
-        Lookup::Miss { sectors: SectorMask(sectors), place: 0, merges }
+        Lookup::Miss { sectors: SectorMask(sectors), way: 0, merges }
     }
 
     const WITHOUT_PLACE: u32 = NONE;
@@ -323,7 +323,7 @@ mod tests {
     fn a_request_without_a_place_goes_out_for_itself() {
         let mut rig = Rig::new(1);
         rig.look_up(A.0, 0b0001);
-        let expected = Lookup::Miss { sectors: SectorMask(0b0001), place: WITHOUT_PLACE, merges: false };
+        let expected = Lookup::Miss { sectors: SectorMask(0b0001), way: WITHOUT_PLACE, merges: false };
         assert_eq!(rig.look_up(A.0 + 1, 0b0001), expected, "the only way waits for data");
         rig.fill(0b0001);
         assert_eq!(rig.look_up(A.0 + 1, 0b0001), miss(0b0001, false));
@@ -335,7 +335,7 @@ mod tests {
         rig.look_up(A.0, 0b0001);
         let before = rig.waits(0b0001);
         rig.l1.invalidate(A);
-        let expected = Lookup::Miss { sectors: SectorMask(0b0001), place: WITHOUT_PLACE, merges: false };
+        let expected = Lookup::Miss { sectors: SectorMask(0b0001), way: WITHOUT_PLACE, merges: false };
         assert_eq!(rig.look_up(A.0, 0b0001), expected);
         assert_eq!(rig.fill(0b0001), [before]);
         assert_eq!(rig.look_up(A.0, 0b0001), miss(0b0001, false), "the fill was too old to stay");
@@ -366,10 +366,10 @@ mod tests {
     fn a_prefetch_fetches_what_is_missing_if_there_is_room() {
         let mut rig = Rig::new(1);
         rig.l1.prefetching = Some(Box::new(Prefetching::new(Box::new(Silent), 1, 32)));
-        let sectors = |taken: Taken<(Place, SectorMask)>| match taken {
-            Taken::Fetch((_, sectors)) => Some(sectors.0),
-            Taken::Redundant => Some(0),
-            Taken::NoRoom => None,
+        let sectors = |taken: ProposalOutcome<(WayIndex, SectorMask)>| match taken {
+            ProposalOutcome::Fetch((_, sectors)) => Some(sectors.0),
+            ProposalOutcome::Redundant => Some(0),
+            ProposalOutcome::NoRoom => None,
         };
         assert_eq!(sectors(rig.l1.prefetch(A, SectorMask(0b0011))), Some(0b0011));
         assert_eq!(sectors(rig.l1.prefetch(A, SectorMask(0b0111))), Some(0b0100));

@@ -4,9 +4,9 @@
 //! and all behind it wait with it: that is how a slow memory is felt by the SMs.
 
 use super::slice::{Served, Service, Then};
-use super::sm_memory::Kind;
+use super::sm_memory::RequestKind;
 use super::{Event, Machine, NONE};
-use crate::cache::{Line, Place, SectorMask, Victim as Evicted};
+use crate::cache::{Evicted, LineState, SectorMask, WayIndex};
 use crate::config::WritePolicy;
 use crate::time::{Cycles, Picos};
 use strata_core::LineAddr;
@@ -14,7 +14,7 @@ use strata_core::LineAddr;
 /// Sectors that memory brings for a line.
 pub(super) struct Miss {
     pub(super) slice: u16,
-    pub(super) place: u32,
+    pub(super) way: u32,
     pub(super) sectors: SectorMask,
 }
 
@@ -34,7 +34,7 @@ impl Machine {
         let r = self.requests[request];
         let slice = r.home.slice;
         let Some(served) = self.slices[usize::from(slice)].access(&r, now, &self.config.l2) else { return false };
-        let Served { service, evicted, aged, place, before, supplied, prefetched, ready, then } = served;
+        let Served { service, evicted, aged, way, before, supplied, prefetched, ready, then } = served;
         let asker = self.asker_of(request);
         self.l2_serves(r.kind, service);
         if let Some(left) = evicted {
@@ -43,7 +43,7 @@ impl Machine {
         if let Some(old) = aged {
             self.write_back(old.line, old.sectors, old.valid, service.ready);
         }
-        self.watch_l2(request, before, service.ready);
+        self.probe_l2_access(request, before, service.ready);
         if !supplied.is_empty() {
             self.victim_supplied(request, supplied);
         }
@@ -57,10 +57,10 @@ impl Machine {
                 self.page_released(r.line);
             }
             Then::Answered => self.reply(request, ready),
-            Then::Waits => self.slices[usize::from(slice)].wait(place, request, &mut self.requests),
+            Then::Waits => self.slices[usize::from(slice)].wait(way, request, &mut self.requests),
             Then::Fetches(sectors) => {
-                self.slices[usize::from(slice)].wait(place, request, &mut self.requests);
-                let miss = self.misses.add(Miss { slice, place: place.index(), sectors });
+                self.slices[usize::from(slice)].wait(way, request, &mut self.requests);
+                let miss = self.misses.add(Miss { slice, way: way.index(), sectors });
                 self.fetch(r.home, r.line, sectors, before.valid.or(supplied), miss, ready);
             }
         }
@@ -72,15 +72,15 @@ impl Machine {
 
     /// A slice has taken its time for something.
     #[inline]
-    pub(super) fn l2_serves(&mut self, kind: Kind, service: Service) {
+    pub(super) fn l2_serves(&mut self, kind: RequestKind, service: Service) {
         self.stats.wait_slice += service.waited;
-        self.watch_slice(kind, service.waited, service.latency);
+        self.probe_slice(kind, service.waited, service.latency);
     }
 
     /// A line had to leave a slice at L2 cycle `ready`.
     pub(super) fn l2_evicts(&mut self, slice: u16, left: &Evicted, ready: u64) {
         if self.slices[usize::from(slice)].victim.is_some() {
-            self.watch_evicted(left.line, left.clean());
+            self.probe_evict(left.line, left.clean());
         }
         if !left.dirty.is_empty() {
             self.write_back(left.line, left.dirty, left.valid, ready);
@@ -96,14 +96,14 @@ impl Machine {
         if let Some(buffer) = &mut self.slices[usize::from(home.slice)].victim {
             buffer.supplied(line, supplied, note);
         }
-        self.watch_supplied(line, supplied);
+        self.probe_victim_supply(line, supplied);
     }
 
     /// Sends the answer to a request, if somebody waits for one.
     fn reply(&mut self, request: u32, ready: u64) {
         let r = self.requests[request];
-        self.watch_served(request, ready);
-        if r.kind == Kind::Atomic && self.config.l2.write == WritePolicy::Through {
+        self.probe_l2_reply(request, ready);
+        if r.kind == RequestKind::Atomic && self.config.l2.write == WritePolicy::Through {
             let valid = self.l2_state(r.line).1.valid;
             self.write_back(r.line, r.sectors, valid, ready);
         }
@@ -115,7 +115,7 @@ impl Machine {
         }
         let ready = self.config.clock.l2.edge(Cycles(ready));
         let arrival = self.send_to_sm(r.home.slice, r.sm, ready, 32 * r.sectors.count());
-        self.watch_reply(r.kind, arrival - ready);
+        self.probe_reply_port(r.kind, arrival - ready);
         self.queue.push(arrival, Event::new(Event::REPLY, request));
     }
 
@@ -150,18 +150,18 @@ impl Machine {
 
     /// Memory has delivered sectors of a line.
     pub(super) fn l2_fills(&mut self, miss: u32, t: Picos) {
-        let Miss { slice, place, sectors } = self.misses[miss];
+        let Miss { slice, way, sectors } = self.misses[miss];
         self.misses.remove(miss);
-        let place = Place::at(place);
-        let (valid, stale) = self.slices[usize::from(slice)].fill(place, sectors);
-        self.watch_fill(miss, slice, place, sectors);
+        let way = WayIndex::at(way);
+        let (valid, stale) = self.slices[usize::from(slice)].fill(way, sectors);
+        self.probe_fill(miss, slice, way, sectors);
         if !stale.is_empty() {
-            self.fetch_again(slice, place, stale, t);
+            self.fetch_again(slice, way, stale, t);
         }
         let ready = self.config.clock.l2.next(t).0;
-        let mut waiting = self.slices[usize::from(slice)].take_waiting(place);
+        let mut waiting = self.slices[usize::from(slice)].take_waiting(way);
         while let Some(request) =
-            self.slices[usize::from(slice)].next_served(&mut waiting, place, valid, &mut self.requests)
+            self.slices[usize::from(slice)].next_served(&mut waiting, way, valid, &mut self.requests)
         {
             self.reply(request, ready);
         }
@@ -170,11 +170,11 @@ impl Machine {
 
     /// What memory delivered was overtaken by a change there: it is asked once more.
     #[cold]
-    fn fetch_again(&mut self, slice: u16, place: Place, sectors: SectorMask, t: Picos) {
+    fn fetch_again(&mut self, slice: u16, way: WayIndex, sectors: SectorMask, t: Picos) {
         let s = &mut self.slices[usize::from(slice)];
         s.fetches_again(sectors);
-        let (line, resident) = (s.tags.address(place), s.tags.line(place).valid);
-        let miss = self.misses.add(Miss { slice, place: place.index(), sectors });
+        let (line, resident) = (s.tags.address(way), s.tags.line(way).valid);
+        let miss = self.misses.add(Miss { slice, way: way.index(), sectors });
         let ready = self.config.clock.l2.next(t).0;
         self.fetch(self.interleave.home(line), line, sectors, resident, miss, ready);
     }
@@ -190,7 +190,7 @@ impl Machine {
                 return;
             }
             self.stats.wait_memory_queue += at - since;
-            self.watch_room(kind, at - since);
+            self.probe_queue_wait(kind, at - since);
             self.slices[usize::from(slice)].held.pop_front();
         }
     }
@@ -204,7 +204,7 @@ impl Machine {
         if let Some(left) = written.evicted {
             self.l2_evicts(home.slice, &left, now);
         }
-        self.watch_host_write(line, touched, whole, written.before);
+        self.probe_host_write(line, touched, whole, written.before);
         if let Some(old) = written.aged {
             self.write_back(old.line, old.sectors, old.valid, now);
         }
@@ -217,7 +217,7 @@ impl Machine {
     }
 
     /// The slice of a line and its state there, without using it; an absent line holds nothing.
-    pub(super) fn l2_state(&self, line: LineAddr) -> (u16, Line) {
+    pub(super) fn l2_state(&self, line: LineAddr) -> (u16, LineState) {
         let home = self.interleave.home(line);
         let tags = &self.slices[usize::from(home.slice)].tags;
         (home.slice, tags.peek(home.set, line).copied().unwrap_or_default())

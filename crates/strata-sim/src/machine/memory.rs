@@ -1,6 +1,6 @@
 //! Behind L2: the way to memory sides, stacks and DRAM channels.
 
-use super::channel_port::{Access, DramTag};
+use super::channel_port::{DramAccess, DramTag};
 use super::home::Home;
 use super::plan::Deferred;
 use super::{Event, Machine, NONE};
@@ -20,7 +20,7 @@ impl Machine {
         miss: u32,
         ready: u64,
     ) {
-        self.watch_fetch(miss, line, sectors);
+        self.probe_fetch(miss, line, sectors);
         if self.sides.is_some() {
             self.ask_sides(Deferred { home, line, sectors, resident, miss, ready });
         } else {
@@ -31,7 +31,7 @@ impl Machine {
 
     /// Writes sectors of a line to memory; L2 has, or had until now, the sectors `valid`.
     pub(super) fn put(&mut self, home: Home, line: LineAddr, sectors: SectorMask, valid: SectorMask, ready: u64) {
-        self.watch_put(line, sectors);
+        self.probe_write_back(line, sectors);
         if self.sides.is_some() {
             self.ask_sides(Deferred { home, line, sectors, resident: valid, miss: NONE, ready });
         } else {
@@ -40,20 +40,20 @@ impl Machine {
     }
 
     /// Sends an access to its channel, on behalf of a slice; it leaves L2 at L2 cycle `ready`.
-    pub(super) fn dram(&mut self, access: Access, ready: u64) {
+    pub(super) fn dram(&mut self, access: DramAccess, ready: u64) {
         if self.offload.is_some() && self.data_at_host() {
             self.asks_host(access.sectors, access.dir, access.tag, ready);
             return;
         }
         let (time, tag) = self.towards_channel(&access, ready);
         self.slices[usize::from(access.slice)].queued += 1;
-        self.enter_channel(Access { tag, ..access }, time);
+        self.enter_channel(DramAccess { tag, ..access }, time);
     }
 
     /// Lets an access of L2 that is ready at L2 cycle `ready` go towards its channel: when it is there, behind the memory
     /// controller and, where memory is in stacks, their links, and what its end is for then.
     #[inline]
-    fn towards_channel(&mut self, access: &Access, ready: u64) -> (Picos, DramTag) {
+    fn towards_channel(&mut self, access: &DramAccess, ready: u64) -> (Picos, DramTag) {
         let clock = self.config.clock.l2;
         let controller = Cycles(u64::from(self.config.dram.controller_cycles));
         match &mut self.stacks {
@@ -66,7 +66,7 @@ impl Machine {
     }
 
     /// Sends an access to its channel, where it is at `time`.
-    pub(super) fn enter_channel(&mut self, access: Access, time: Picos) {
+    pub(super) fn enter_channel(&mut self, access: DramAccess, time: Picos) {
         let sectors = u64::from(access.sectors.count());
         if access.dir == Dir::Write {
             self.stats.dram_writes += sectors;

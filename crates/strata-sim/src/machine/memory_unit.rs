@@ -2,7 +2,7 @@
 
 use super::l1::L1;
 use crate::cache::Tags;
-use crate::coalesce::LineRequest;
+use crate::coalesce::CoalescedAccess;
 use crate::config::{GpuConfig, L1Config};
 use arrayvec::ArrayVec;
 use strata_core::{LANES, LINE_BYTES};
@@ -47,7 +47,7 @@ impl LoadStoreUnit {
     /// An instruction comes at core cycle `at`: the cycle at which the unit takes each of its line requests, at most one per
     /// lane, and the cycles that it waited.
     #[inline]
-    pub(super) fn take(&mut self, at: u64, lines: &[LineRequest], l1: &L1Config) -> (ArrayVec<u64, LANES>, u64) {
+    pub(super) fn take(&mut self, at: u64, lines: &[CoalescedAccess], l1: &L1Config) -> (ArrayVec<u64, LANES>, u64) {
         let start = self.free.max(at * 16);
         let mut next = start;
         let mut taken = ArrayVec::new();
@@ -80,7 +80,7 @@ impl ConstantCache {
     }
 
     /// The lines that must be asked for; they are there from now on.
-    pub(super) fn misses(&mut self, lines: &[LineRequest]) -> ArrayVec<LineRequest, LANES> {
+    pub(super) fn misses(&mut self, lines: &[CoalescedAccess]) -> ArrayVec<CoalescedAccess, LANES> {
         let tags = &mut self.0;
         let mut missing = ArrayVec::new();
         for request in lines {
@@ -101,10 +101,10 @@ mod tests {
     use crate::machine::testing::gpu;
     use strata_core::LineAddr;
 
-    fn lines(sectors: &[u8]) -> Vec<LineRequest> {
+    fn lines(sectors: &[u8]) -> Vec<CoalescedAccess> {
         let line = |(k, &mask): (usize, &u8)| {
             let mask = SectorMask(mask);
-            LineRequest { line: LineAddr(k as u64), sectors: mask, full: mask, asked: mask }
+            CoalescedAccess { line: LineAddr(k as u64), sectors: mask, full: mask, asked: mask }
         };
         sectors.iter().enumerate().map(line).collect()
     }

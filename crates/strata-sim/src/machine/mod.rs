@@ -35,7 +35,7 @@
 //! | `host.rs` | what the host does, and who hears of it |
 //! | `copies.rs` | copies between host and device |
 //! | `conserve.rs` | checks that nothing was lost |
-//! | `watch.rs` | where the machine tells those who watch it: |
+//! | `probes.rs` | probe points: where the machine notifies its observers, which are |
 //! | `check/` | would every load get the right data? |
 //! | `explain.rs` | what requests waited for, and about which allocations |
 //! | `names.rs` | what the program calls its memory and its kernels |
@@ -66,6 +66,7 @@ mod paging;
 mod plan;
 mod prefetch;
 mod prefetching;
+mod probes;
 #[cfg(test)]
 mod seam_tests;
 mod slice;
@@ -77,10 +78,9 @@ mod testing;
 mod translate;
 mod waiting;
 mod warp;
-mod watch;
 
 pub use builder::{Layer, MachineBuilder};
-pub use check::Counts as CheckCounts;
+pub use check::CheckCounts;
 pub use conserve::{Imbalance, Imbalances};
 pub use copies::CopyStats;
 
@@ -95,7 +95,7 @@ use crate::time::{Cycles, Picos};
 use crate::view::UNITS;
 use barrier::BarrierGroup;
 use channel_port::{ChannelPort, Turn};
-use check::{Checker, Step};
+use check::{DataChecker, Mutation};
 use crossbar::Crossbar;
 use explain::Explanation;
 use home::Interleave;
@@ -239,12 +239,12 @@ pub struct Machine {
     last_store: Picos,
     /// When the latest store of an SM on a stack is in memory.
     near_store: Picos,
-    /// Those who watch, if anybody asked for them.
-    checker: Option<Box<Checker>>,
+    /// Observers of the probe points (`probes.rs`), if anybody asked for them.
+    checker: Option<Box<DataChecker>>,
     explanation: Option<Box<Explanation>>,
     names: Names,
     /// Scratch, kept for its memory.
-    lines: Vec<crate::coalesce::LineRequest>,
+    lines: Vec<crate::coalesce::CoalescedAccess>,
     opened: Vec<strata_core::WarpId>,
     turn: Turn,
 }
@@ -429,13 +429,13 @@ impl Machine {
                 continue;
             }
             match self.run_warp(source, &mut views, index, cycle) {
-                issue::Outcome::Parked => self.data_fault()?,
-                issue::Outcome::Failed => {
+                issue::TurnEnd::Parked => self.data_fault()?,
+                issue::TurnEnd::Failed => {
                     self.give_up();
                     return Err(MachineError::Program);
                 }
-                issue::Outcome::Exited(_) if self.must_stay(index) => {}
-                issue::Outcome::Exited(at) => {
+                issue::TurnEnd::Exited(_) if self.must_stay(index) => {}
+                issue::TurnEnd::Exited(at) => {
                     live -= 1;
                     end = end.max(at);
                     if let Some(slot) = self.warp_left(index, warps_per_cta)
@@ -467,7 +467,7 @@ impl Machine {
     fn prepare(&mut self, per_sm: u32, needs: &KernelNeeds) {
         let (l1, shared) = (&self.config.l1, &self.config.shared);
         let taken = u64::from(per_sm) * needs.shared.next_multiple_of(shared.granularity.0.max(1));
-        let flushes = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Step::L1Flush));
+        let flushes = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Mutation::L1Flush));
         for sm in &mut self.sms {
             sm.schedulers.fill(Scheduler::default());
             sm.shared.clear();

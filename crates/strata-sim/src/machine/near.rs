@@ -4,8 +4,8 @@
 //! stack at once, and to one of another stack over the link between the two. Stores go through. The SMs of stacks stand behind
 //! those of the GPU in the machine's list, in the order of the stacks.
 
-use super::channel_port::{Access, NO_SLICE};
-use super::sm_memory::Kind;
+use super::channel_port::{DramAccess, NO_SLICE};
+use super::sm_memory::RequestKind;
 use super::{Event, Machine, NONE};
 use crate::seam::{Dir, StackId};
 use crate::time::{Cycles, Picos};
@@ -40,7 +40,7 @@ impl Machine {
         let clock = &self.config.clock;
         let leaves = self.core_time(ready + u64::from(self.config.stacks.near_cycles));
         let controller = clock.l2.span(Cycles(u64::from(self.config.dram.controller_cycles)));
-        let dir = if r.kind == Kind::Write { Dir::Write } else { Dir::Read };
+        let dir = if r.kind == RequestKind::Write { Dir::Write } else { Dir::Read };
         let is_ideal = self.offload_is_ideal();
         let Some(stacks) = &mut self.stacks else { return };
         let stack = stacks.stack_of(r.home.partition);
@@ -55,10 +55,10 @@ impl Machine {
         };
         let sectors = u64::from(r.sectors.count());
         let time = arrival + controller;
-        let access = |tag| Access { slice: NO_SLICE, partition, ..r.home.access(r.sectors, dir, tag) };
+        let access = |tag| DramAccess { slice: NO_SLICE, partition, ..r.home.access(r.sectors, dir, tag) };
         if dir == Dir::Write {
             self.stack_stats.near_writes += sectors;
-            self.watch_near_write(request);
+            self.probe_stack_write(request);
             self.enter_channel(access(NONE), time);
             self.stats.stores += 1;
             self.stores_out -= 1;
@@ -68,7 +68,7 @@ impl Machine {
             self.page_released(r.line);
         } else {
             self.stack_stats.near_reads += sectors;
-            self.watch_near_read(request);
+            self.probe_stack_read(request);
             self.enter_channel(access(Event::new(Event::NEAR, request).0), time);
         }
     }

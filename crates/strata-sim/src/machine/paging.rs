@@ -57,8 +57,8 @@ impl Machine {
 
     fn access_info(&self, op: &LineOp) -> AccessInfo {
         AccessInfo {
-            address: op.request.line.addr(),
-            sectors: op.request.asked.count(),
+            address: op.access.line.addr(),
+            sectors: op.access.asked.count(),
             write: op.is_write(),
             pc: op.pc,
             sm: op.sm,
@@ -112,11 +112,11 @@ impl Machine {
     pub(super) fn walk_ends(&mut self, walk: u32, t: Picos) {
         let Some(pager) = &self.pager else { return };
         let op = pager.walking[walk];
-        self.watch_goes_on(&op, self.core_cycle(t));
+        self.probe_replay(&op, self.core_cycle(t));
         let access = self.access_info(&op);
         let (Some(pager), Some(tlbs)) = (&mut self.pager, &mut self.tlbs) else { return };
         pager.walking.remove(walk);
-        let page = tlbs.page_of(op.request.line);
+        let page = tlbs.page_of(op.access.line);
         match pager.mechanism.walked(page, &access, t, &mut pager.actions) {
             Walk::Here => {
                 tlbs.learn(op.sm, page);
@@ -124,7 +124,7 @@ impl Machine {
                 self.goes_on(op, cycle);
             }
             Walk::Remote => {
-                let bytes = Bytes(u64::from(op.request.asked.count()) * SECTOR_BYTES);
+                let bytes = Bytes(u64::from(op.access.asked.count()) * SECTOR_BYTES);
                 let direction = if op.is_write() { Direction::Out } else { Direction::In };
                 let arrival = self.host_link.send(direction, t, bytes);
                 self.remote(op, arrival);
@@ -174,14 +174,14 @@ impl Machine {
                         self.queue.push(walked, Event::new(Event::WALK, walk));
                     }
                 }
-                Action::Arrive(pages) => self.watch_arrival(pages),
+                Action::Arrive(pages) => self.probe_page_in(pages),
                 Action::WarpsMayLeave(may) => self.warps_may_leave(may, t),
                 Action::Leave { pages, copied } => {
                     if let Some(tlbs) = &mut self.tlbs {
                         tlbs.forget(pages);
                     }
                     self.drop_lines(pages, t);
-                    self.watch_departure(pages, copied);
+                    self.probe_page_out(pages, copied);
                 }
             }
         }
@@ -220,9 +220,9 @@ impl Machine {
     fn replay(&mut self, op: LineOp, t: Picos) {
         let cycle = self.core_cycle(t);
         let at = self.sms[op.sm as usize].memory.lsu.replay(cycle);
-        self.watch_goes_on(&op, at);
+        self.probe_replay(&op, at);
         if let Some(tlbs) = &mut self.tlbs {
-            let page = tlbs.page_of(op.request.line);
+            let page = tlbs.page_of(op.access.line);
             tlbs.learn(op.sm, page);
         }
         self.goes_on(op, at);

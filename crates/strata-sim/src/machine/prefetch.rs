@@ -2,11 +2,11 @@
 
 use super::l1::Lookup;
 use super::l2::Miss;
-use super::prefetching::Taken;
+use super::prefetching::ProposalOutcome;
 use super::slice::{Prefetched, Then};
-use super::sm_memory::{Asker, Kind, LineOp, Request};
+use super::sm_memory::{Asker, LineOp, Request, RequestKind};
 use super::{Machine, NONE};
-use crate::coalesce::LineRequest;
+use crate::coalesce::CoalescedAccess;
 use crate::seam::{CacheAccess, Outcome, SideCount};
 use crate::side_stats::add_counts;
 use crate::time::Cycles;
@@ -16,8 +16,8 @@ impl Machine {
     #[cold]
     pub(super) fn prefetch_into_l1(&mut self, op: &LineOp, lookup: Lookup, prefetched: bool, taken: u64) {
         let access = CacheAccess {
-            line: op.request.line,
-            sectors: op.request.sectors,
+            line: op.access.line,
+            sectors: op.access.sectors,
             pc: op.pc,
             warp: op.warp,
             sm: op.sm,
@@ -36,12 +36,12 @@ impl Machine {
         for proposal in &proposals {
             let l1 = &mut self.sms[sm].memory.l1;
             match l1.prefetch(proposal.line, proposal.sectors) {
-                Taken::Fetch((place, sectors)) => {
-                    let line = LineRequest { line: proposal.line, sectors, asked: sectors, full: sectors };
-                    self.send(op, &line, Kind::Read, NONE, place.index(), taken);
+                ProposalOutcome::Fetch((way, sectors)) => {
+                    let line = CoalescedAccess { line: proposal.line, sectors, asked: sectors, full: sectors };
+                    self.send(op, &line, RequestKind::Read, NONE, way.index(), taken);
                 }
-                Taken::Redundant => l1.prefetching.iter_mut().for_each(|p| p.counts.redundant += 1),
-                Taken::NoRoom => l1.prefetching.iter_mut().for_each(|p| p.counts.dropped += 1),
+                ProposalOutcome::Redundant => l1.prefetching.iter_mut().for_each(|p| p.counts.redundant += 1),
+                ProposalOutcome::NoRoom => l1.prefetching.iter_mut().for_each(|p| p.counts.dropped += 1),
             }
         }
         if let Some(prefetching) = &mut self.sms[sm].memory.l1.prefetching {
@@ -61,7 +61,7 @@ impl Machine {
             pc: asker.pc,
             warp: asker.warp,
             sm: r.sm,
-            write: r.kind == Kind::Write,
+            write: r.kind == RequestKind::Write,
             outcome: match then {
                 Then::Stored { .. } | Then::Answered => Outcome::Hit,
                 Then::Waits => Outcome::Pending,
@@ -76,19 +76,19 @@ impl Machine {
             let home = self.interleave.home(proposal.line);
             let slice = &mut self.slices[usize::from(home.slice)];
             match slice.prefetch(home.set, proposal.line, proposal.sectors, &self.config.l2) {
-                Taken::Fetch(Prefetched { evicted, aged, place, before, sectors }) => {
+                ProposalOutcome::Fetch(Prefetched { evicted, aged, way, before, sectors }) => {
                     if let Some(left) = evicted {
                         self.l2_evicts(home.slice, &left, ready);
                     }
                     if let Some(old) = aged {
                         self.write_back(old.line, old.sectors, old.valid, ready);
                     }
-                    self.watch_l2_prefetch(proposal.line, before);
-                    let miss = self.misses.add(Miss { slice: home.slice, place: place.index(), sectors });
+                    self.probe_l2_prefetch(proposal.line, before);
+                    let miss = self.misses.add(Miss { slice: home.slice, way: way.index(), sectors });
                     self.fetch(home, proposal.line, sectors, before.valid, miss, ready);
                 }
-                Taken::Redundant => slice.prefetching.iter_mut().for_each(|p| p.counts.redundant += 1),
-                Taken::NoRoom => slice.prefetching.iter_mut().for_each(|p| p.counts.dropped += 1),
+                ProposalOutcome::Redundant => slice.prefetching.iter_mut().for_each(|p| p.counts.redundant += 1),
+                ProposalOutcome::NoRoom => slice.prefetching.iter_mut().for_each(|p| p.counts.dropped += 1),
             }
         }
         if let Some(prefetching) = &mut self.slices[usize::from(r.home.slice)].prefetching {

@@ -1,13 +1,13 @@
 //! A prefetcher beside a cache: what it proposed, what became of it.
 
-use crate::cache::Place;
+use crate::cache::WayIndex;
 use crate::seam::{CacheAccess, CachePrefetcher, Proposal, SideCount};
 use strata_core::LineAddr;
 use strata_core::stats::Unit;
 
 /// What became of proposals, in lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct PrefetchCounts {
     pub(super) issued: u64,
     pub(super) useful: u64,
     pub(super) late: u64,
@@ -16,7 +16,7 @@ pub(super) struct Counts {
     pub(super) dropped: u64,
 }
 
-/// Names of counts, in the order of [`Counts::list`].
+/// Names of counts, in the order of [`PrefetchCounts::list`].
 type Names = [&'static str; 6];
 
 const L1: Names = [
@@ -37,7 +37,7 @@ const L2: Names = [
     "l2.prefetch.dropped",
 ];
 
-impl Counts {
+impl PrefetchCounts {
     fn list(&self, names: &Names) -> Vec<SideCount> {
         let list = [
             ("lines that a prefetcher had fetched", self.issued),
@@ -58,7 +58,7 @@ impl Counts {
 }
 
 /// What a cache says to a proposal.
-pub(super) enum Taken<T> {
+pub(super) enum ProposalOutcome<T> {
     /// It has it, or will.
     Redundant,
     /// It has no room.
@@ -70,36 +70,36 @@ pub(super) enum Taken<T> {
 /// The prefetcher of one cache.
 pub(super) struct Prefetching {
     mechanism: Box<dyn CachePrefetcher>,
-    /// By place: a line that was prefetched and that nobody had use for yet.
+    /// By way: a line that was prefetched and that nobody had use for yet.
     unused: Vec<bool>,
     lines_per_page: u64,
     proposals: Vec<Proposal>,
-    pub(super) counts: Counts,
+    pub(super) counts: PrefetchCounts,
 }
 
 impl Prefetching {
-    pub(super) fn new(mechanism: Box<dyn CachePrefetcher>, places: usize, lines_per_page: u64) -> Self {
-        let unused = vec![false; places];
-        Self { mechanism, unused, lines_per_page, proposals: Vec::new(), counts: Counts::default() }
+    pub(super) fn new(mechanism: Box<dyn CachePrefetcher>, ways: usize, lines_per_page: u64) -> Self {
+        let unused = vec![false; ways];
+        Self { mechanism, unused, lines_per_page, proposals: Vec::new(), counts: PrefetchCounts::default() }
     }
 
-    /// Somebody has use for the line at a place; `late`: it is still on its way. True if it was prefetched.
-    pub(super) fn used(&mut self, place: Place, late: bool) -> bool {
-        let was_unused = std::mem::take(&mut self.unused[place.index() as usize]);
+    /// Somebody has use for the line at a way; `late`: it is still on its way. True if it was prefetched.
+    pub(super) fn used(&mut self, way: WayIndex, late: bool) -> bool {
+        let was_unused = std::mem::take(&mut self.unused[way.index() as usize]);
         self.counts.useful += u64::from(was_unused);
         self.counts.late += u64::from(was_unused && late);
         was_unused
     }
 
-    /// A prefetched line comes to a place.
-    pub(super) fn issued(&mut self, place: Place) {
-        self.unused[place.index() as usize] = true;
+    /// A prefetched line comes to a way.
+    pub(super) fn issued(&mut self, way: WayIndex) {
+        self.unused[way.index() as usize] = true;
         self.counts.issued += 1;
     }
 
-    /// What was at a place is no more.
-    pub(super) fn left(&mut self, place: Place) {
-        let was_unused = std::mem::take(&mut self.unused[place.index() as usize]);
+    /// What was at a way is no more.
+    pub(super) fn left(&mut self, way: WayIndex) {
+        let was_unused = std::mem::take(&mut self.unused[way.index() as usize]);
         self.counts.useless += u64::from(was_unused);
     }
 

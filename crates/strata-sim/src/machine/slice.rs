@@ -3,10 +3,10 @@
 //! A slice knows nothing of who asks and of what is behind it: it takes requests, and says what becomes of each and what has
 //! to be asked of memory. What it says happens in the order of the fields of [`Served`].
 
-use super::prefetching::{Prefetching, Taken};
-use super::sm_memory::{Kind, Request};
+use super::prefetching::{Prefetching, ProposalOutcome};
+use super::sm_memory::{Request, RequestKind};
 use super::waiting::{self, WaitLists};
-use crate::cache::{Line, Place, SectorMask, Tags, Victim as Evicted};
+use crate::cache::{Evicted, LineState, SectorMask, Tags, WayIndex};
 use crate::config::{GpuConfig, L2Config, WritePolicy};
 use crate::seam::{Replacement, SideCount, Victim};
 use crate::slab::Slab;
@@ -61,8 +61,8 @@ pub(super) struct Served {
     /// What is written back of a line that stays.
     pub(super) aged: Option<Dirty>,
     /// Where the request's line is, and how it was.
-    pub(super) place: Place,
-    pub(super) before: Line,
+    pub(super) way: WayIndex,
+    pub(super) before: LineState,
     /// Sectors that the victim buffer gave back.
     pub(super) supplied: SectorMask,
     /// The line was there or on its way because of a prefetch that nobody had use for until now.
@@ -90,8 +90,8 @@ pub(super) struct Prefetched {
     pub(super) evicted: Option<Evicted>,
     pub(super) aged: Option<Dirty>,
     /// Where the line is, and how it was.
-    pub(super) place: Place,
-    pub(super) before: Line,
+    pub(super) way: WayIndex,
+    pub(super) before: LineState,
     /// What memory is to be asked for.
     pub(super) sectors: SectorMask,
 }
@@ -99,7 +99,7 @@ pub(super) struct Prefetched {
 /// What the host's write to a line did.
 pub(super) struct HostWritten {
     /// How the line was, if the slice has it now.
-    pub(super) before: Option<Line>,
+    pub(super) before: Option<LineState>,
     pub(super) evicted: Option<Evicted>,
     pub(super) aged: Option<Dirty>,
 }
@@ -133,45 +133,45 @@ impl Slice {
         let set = r.home.set;
         let known = self.tags.find(set, r.line);
         if !self.has_room(l2) {
-            let served =
-                known.is_some_and(|p| r.kind == Kind::Write || r.sectors.without(self.tags.line(p).valid).is_empty());
+            let served = known
+                .is_some_and(|p| r.kind == RequestKind::Write || r.sectors.without(self.tags.line(p).valid).is_empty());
             if !served || l2.write == WritePolicy::Through {
                 return None;
             }
         }
-        let (place, evicted) = known.map(|p| (p, None)).or_else(|| self.tags.insert(set, r.line))?;
+        let (way, evicted) = known.map(|p| (p, None)).or_else(|| self.tags.insert(set, r.line))?;
         let aged = self.tags.take_crossed();
-        let partial = if r.kind == Kind::Write { r.sectors.without(r.full) } else { SectorMask::NONE };
+        let partial = if r.kind == RequestKind::Write { r.sectors.without(r.full) } else { SectorMask::NONE };
         let service = self.occupy(r.kind, r.sectors, partial, now, l2);
-        self.replaced(place, evicted);
+        self.replaced(way, evicted);
         let aged = aged.and_then(|old| self.clean(old));
-        let before = *self.tags.line(place);
+        let before = *self.tags.line(way);
         let (mut supplied, mut ready) = (SectorMask::NONE, service.ready);
-        let then = if r.kind == Kind::Write {
-            self.write(place, r, l2.write)
+        let then = if r.kind == RequestKind::Write {
+            self.write(way, r, l2.write)
         } else {
             if self.victim.is_some() {
                 let cycles;
-                (supplied, cycles) = self.ask_victim(place, r);
+                (supplied, cycles) = self.ask_victim(way, r);
                 ready += u64::from(cycles);
             }
-            self.read(place, r, l2)
+            self.read(way, r, l2)
         };
         let mut prefetched = false;
         if let (Some(prefetching), Then::Answered | Then::Waits) = (&mut self.prefetching, then) {
-            prefetched = prefetching.used(place, then == Then::Waits);
+            prefetched = prefetching.used(way, then == Then::Waits);
         }
-        Some(Served { service, evicted, aged, place, before, supplied, prefetched, ready, then })
+        Some(Served { service, evicted, aged, way, before, supplied, prefetched, ready, then })
     }
 
-    /// A line got a place, from which another left.
+    /// A line got a way, from which another left.
     #[inline]
-    fn replaced(&mut self, place: Place, evicted: Option<Evicted>) {
+    fn replaced(&mut self, way: WayIndex, evicted: Option<Evicted>) {
         if let Some(left) = evicted {
             if let Some(buffer) = &mut self.victim {
                 buffer.evicted(left.line, left.clean());
             }
-            self.prefetch_left(place);
+            self.prefetch_left(way);
         }
     }
 
@@ -182,32 +182,32 @@ impl Slice {
         line: LineAddr,
         wanted: SectorMask,
         l2: &L2Config,
-    ) -> Taken<Prefetched> {
+    ) -> ProposalOutcome<Prefetched> {
         let known = self.tags.locate(set, line);
         let state = known.map(|p| *self.tags.line(p)).unwrap_or_default();
         let missing = wanted.without(state.valid.or(state.pending));
         if missing.is_empty() {
-            return Taken::Redundant;
+            return ProposalOutcome::Redundant;
         }
         if !self.has_room(l2) || !self.held.is_empty() {
-            return Taken::NoRoom;
+            return ProposalOutcome::NoRoom;
         }
-        let Some((place, evicted)) = known.map(|p| (p, None)).or_else(|| self.tags.insert(set, line)) else {
-            return Taken::NoRoom;
+        let Some((way, evicted)) = known.map(|p| (p, None)).or_else(|| self.tags.insert(set, line)) else {
+            return ProposalOutcome::NoRoom;
         };
         let aged = self.tags.take_crossed();
-        self.replaced(place, evicted);
+        self.replaced(way, evicted);
         let aged = aged.and_then(|old| self.clean(old));
-        let state = self.tags.line_mut(place);
+        let state = self.tags.line_mut(way);
         let before = *state;
         state.pending = state.pending.or(missing);
         self.outstanding += 1;
         self.stats.fetches += u64::from(missing.count());
         self.stats.fetched_along += u64::from(missing.count());
         if let Some(prefetching) = &mut self.prefetching {
-            prefetching.issued(place);
+            prefetching.issued(way);
         }
-        Taken::Fetch(Prefetched { evicted, aged, place, before, sectors: missing })
+        ProposalOutcome::Fetch(Prefetched { evicted, aged, way, before, sectors: missing })
     }
 
     /// What prefetcher and policy count.
@@ -229,7 +229,7 @@ impl Slice {
     #[inline]
     pub(super) fn occupy(
         &mut self,
-        kind: Kind,
+        kind: RequestKind,
         sectors: SectorMask,
         partial: SectorMask,
         now: u64,
@@ -239,12 +239,12 @@ impl Slice {
         let service = (whole + u64::from(partial.count() * l2.partial_write_cycles) * 16).max(1);
         let start = self.free.max(now * 16);
         self.free = start + service;
-        let latency = l2.latency + if kind == Kind::Atomic { l2.atomic_cycles } else { 0 };
+        let latency = l2.latency + if kind == RequestKind::Atomic { l2.atomic_cycles } else { 0 };
         Service { waited: (start - now * 16) / 16, latency, ready: start / 16 + u64::from(latency) }
     }
 
-    fn write(&mut self, place: Place, r: &Request, policy: WritePolicy) -> Then {
-        let line = self.tags.line_mut(place);
+    fn write(&mut self, way: WayIndex, r: &Request, policy: WritePolicy) -> Then {
+        let line = self.tags.line_mut(way);
         let count = u64::from(r.sectors.count());
         let hit = r.sectors.without(line.valid.or(line.dirty)).is_empty();
         // A sector that is written whole needs no data from memory; one that is written in part stays as it was.
@@ -262,12 +262,12 @@ impl Slice {
         Then::Stored { through }
     }
 
-    fn read(&mut self, place: Place, r: &Request, l2: &L2Config) -> Then {
-        let line = self.tags.line_mut(place);
+    fn read(&mut self, way: WayIndex, r: &Request, l2: &L2Config) -> Then {
+        let line = self.tags.line_mut(way);
         let missing = r.sectors.without(line.valid);
         self.stats.reads += u64::from(r.sectors.count());
         self.stats.read_hits += u64::from(r.sectors.and(line.valid).count());
-        if r.kind == Kind::Atomic && l2.write == WritePolicy::Back {
+        if r.kind == RequestKind::Atomic && l2.write == WritePolicy::Back {
             line.dirty = line.dirty.or(r.sectors);
         }
         if missing.is_empty() {
@@ -289,12 +289,12 @@ impl Slice {
 
     /// Takes what the victim buffer has of sectors that the slice lacks: which, and the L2 cycles that it takes.
     #[cold]
-    fn ask_victim(&mut self, place: Place, r: &Request) -> (SectorMask, u32) {
+    fn ask_victim(&mut self, way: WayIndex, r: &Request) -> (SectorMask, u32) {
         let Some(buffer) = &mut self.victim else { return (SectorMask::NONE, 0) };
-        if r.kind == Kind::Atomic {
+        if r.kind == RequestKind::Atomic {
             buffer.written(r.line, r.sectors);
         }
-        let line = self.tags.line_mut(place);
+        let line = self.tags.line_mut(way);
         let lacking = r.sectors.without(line.valid.or(line.pending));
         if lacking.is_empty() {
             return (SectorMask::NONE, 0);
@@ -312,34 +312,34 @@ impl Slice {
         }
     }
 
-    fn prefetch_left(&mut self, place: Place) {
+    fn prefetch_left(&mut self, way: WayIndex) {
         if let Some(prefetching) = &mut self.prefetching {
-            prefetching.left(place);
+            prefetching.left(way);
         }
     }
 
     /// What is dirty in a line that stays, and is not any more.
-    fn clean(&mut self, place: Place) -> Option<Dirty> {
-        let state = self.tags.line_mut(place);
+    fn clean(&mut self, way: WayIndex) -> Option<Dirty> {
+        let state = self.tags.line_mut(way);
         let (sectors, valid) = (std::mem::take(&mut state.dirty), state.valid);
         if sectors.is_empty() {
             return None;
         }
         self.stats.eager_write_backs += u64::from(sectors.count());
-        Some(Dirty { line: self.tags.address(place), sectors, valid })
+        Some(Dirty { line: self.tags.address(way), sectors, valid })
     }
 
-    /// A request waits for what is on its way to a place.
+    /// A request waits for what is on its way to a way.
     #[inline]
-    pub(super) fn wait(&mut self, place: Place, request: u32, requests: &mut Slab<Request>) {
-        self.waiting.push(place, request, requests);
+    pub(super) fn wait(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
+        self.waiting.push(way, request, requests);
     }
 
     /// Memory will bring more sectors of a line than were asked for: who wants one of them meanwhile waits for this fill.
     /// Those that are taken of it: not the ones that are there, nor the ones that another fill brings, for a line must stay
     /// until the last of its fills has come.
-    pub(super) fn will_fill(&mut self, place: u32, more: SectorMask) -> SectorMask {
-        let line = self.tags.line_mut(Place::at(place));
+    pub(super) fn will_fill(&mut self, way: u32, more: SectorMask) -> SectorMask {
+        let line = self.tags.line_mut(WayIndex::at(way));
         let taken = more.without(line.valid.or(line.pending));
         line.pending = line.pending.or(taken);
         self.stats.fetches += u64::from(taken.count());
@@ -350,10 +350,10 @@ impl Slice {
     /// Memory has delivered sectors: those that the slice has now, and those that were overtaken by a change of memory and
     /// must be asked for once more.
     #[inline]
-    pub(super) fn fill(&mut self, place: Place, sectors: SectorMask) -> (SectorMask, SectorMask) {
+    pub(super) fn fill(&mut self, way: WayIndex, sectors: SectorMask) -> (SectorMask, SectorMask) {
         self.outstanding -= 1;
         self.stats.fills += u64::from(sectors.count());
-        let line = self.tags.line_mut(place);
+        let line = self.tags.line_mut(way);
         let stale = sectors.and(line.overtaken);
         line.valid = line.valid.or(sectors.without(stale));
         line.pending = line.pending.without(sectors.without(stale));
@@ -361,29 +361,29 @@ impl Slice {
         (line.valid, stale)
     }
 
-    /// Sectors of a place are fetched once more.
+    /// Sectors of a way are fetched once more.
     pub(super) fn fetches_again(&mut self, sectors: SectorMask) {
         self.outstanding += 1;
         self.stats.fetches += u64::from(sectors.count());
         self.stats.fetched_along += u64::from(sectors.count());
     }
 
-    /// Those who wait for a place.
+    /// Those who wait for a way.
     #[inline]
-    pub(super) fn take_waiting(&mut self, place: Place) -> waiting::Taken {
-        self.waiting.take(place)
+    pub(super) fn take_waiting(&mut self, way: WayIndex) -> waiting::WaitCursor {
+        self.waiting.take(way)
     }
 
     /// The next of them that finds all it wants among the sectors `valid`.
     #[inline]
     pub(super) fn next_served(
         &mut self,
-        taken: &mut waiting::Taken,
-        place: Place,
+        taken: &mut waiting::WaitCursor,
+        way: WayIndex,
         valid: SectorMask,
         requests: &mut Slab<Request>,
     ) -> Option<u32> {
-        self.waiting.next_to_go(taken, place, requests, |r| r.sectors.without(valid).is_empty())
+        self.waiting.next_to_go(taken, way, requests, |r| r.sectors.without(valid).is_empty())
     }
 
     /// The host writes sectors of a line, some of them whole: memory has them at once, and the slice where it has the line or,
@@ -408,17 +408,17 @@ impl Slice {
         });
         self.written(line, touched);
         let evicted = room.and_then(|(_, evicted)| evicted);
-        if let Some((place, _)) = room {
-            self.replaced(place, evicted);
+        if let Some((way, _)) = room {
+            self.replaced(way, evicted);
         }
         HostWritten { before, evicted, aged: aged.and_then(|old| self.clean(old)) }
     }
 
     /// Memory has a newer line: what the slice has is stale, and what is on its way will be fetched again.
     pub(super) fn invalidate(&mut self, set: u32, line: LineAddr) {
-        if let Some(place) = self.tags.find(set, line) {
-            self.tags.invalidate(place);
-            self.prefetch_left(place);
+        if let Some(way) = self.tags.find(set, line) {
+            self.tags.invalidate(way);
+            self.prefetch_left(way);
         }
         self.written(line, SectorMask::ALL);
     }
@@ -430,9 +430,9 @@ impl Slice {
         if self.tags.peek(set, line).is_none_or(|l| !l.pending.is_empty()) {
             return None;
         }
-        let place = self.tags.locate(set, line)?;
+        let way = self.tags.locate(set, line)?;
         let left = self.tags.remove(set, line)?;
-        self.prefetch_left(place);
+        self.prefetch_left(way);
         (!left.dirty.is_empty()).then_some(Dirty { line, sectors: left.dirty, valid: left.valid })
     }
 }
@@ -459,26 +459,26 @@ mod tests {
             Self { slice: Slice::new(&config), l2: config.l2.clone(), requests: Slab::default() }
         }
 
-        fn asks(&mut self, kind: Kind, line: u64, sectors: u8, now: u64) -> Option<Served> {
+        fn asks(&mut self, kind: RequestKind, line: u64, sectors: u8, now: u64) -> Option<Served> {
             let r = Request::test(kind, line, SectorMask(sectors));
             let served = self.slice.access(&r, now, &self.l2)?;
             if matches!(served.then, Then::Waits | Then::Fetches(_)) {
                 let handle = self.requests.add(r);
-                self.slice.wait(served.place, handle, &mut self.requests);
+                self.slice.wait(served.way, handle, &mut self.requests);
             }
             Some(served)
         }
 
-        fn then(&mut self, kind: Kind, line: u64, sectors: u8) -> Option<Then> {
+        fn then(&mut self, kind: RequestKind, line: u64, sectors: u8) -> Option<Then> {
             self.asks(kind, line, sectors, 0).map(|served| served.then)
         }
 
         /// Memory answers: the handles of those who go on.
         fn fills(&mut self, line: u64, sectors: u8) -> Vec<u32> {
-            let place = self.slice.tags.find(0, LineAddr(line)).expect("it has a place");
-            let (valid, _) = self.slice.fill(place, SectorMask(sectors));
-            let mut taken = self.slice.take_waiting(place);
-            std::iter::from_fn(|| self.slice.next_served(&mut taken, place, valid, &mut self.requests)).collect()
+            let way = self.slice.tags.find(0, LineAddr(line)).expect("it has a way");
+            let (valid, _) = self.slice.fill(way, SectorMask(sectors));
+            let mut taken = self.slice.take_waiting(way);
+            std::iter::from_fn(|| self.slice.next_served(&mut taken, way, valid, &mut self.requests)).collect()
         }
     }
 
@@ -489,12 +489,12 @@ mod tests {
     #[test]
     fn a_miss_fetches_what_nobody_has_asked_for_yet() {
         let mut rig = Rig::new(|_| ());
-        assert_eq!(rig.then(Kind::Read, 1, 0b0001), Some(fetches(0b0001)));
-        assert_eq!(rig.then(Kind::Read, 1, 0b0001), Some(Then::Waits));
-        assert_eq!(rig.then(Kind::Read, 1, 0b0011), Some(fetches(0b0010)));
+        assert_eq!(rig.then(RequestKind::Read, 1, 0b0001), Some(fetches(0b0001)));
+        assert_eq!(rig.then(RequestKind::Read, 1, 0b0001), Some(Then::Waits));
+        assert_eq!(rig.then(RequestKind::Read, 1, 0b0011), Some(fetches(0b0010)));
         assert_eq!(rig.fills(1, 0b0001), [1, 0]);
         assert_eq!(rig.fills(1, 0b0010), [2]);
-        assert_eq!(rig.then(Kind::Read, 1, 0b0011), Some(Then::Answered));
+        assert_eq!(rig.then(RequestKind::Read, 1, 0b0011), Some(Then::Answered));
         assert_eq!((rig.slice.stats.fetches, rig.slice.stats.fills, rig.slice.stats.merges), (2, 2, 1));
         assert_eq!(rig.slice.outstanding, 0);
     }
@@ -502,7 +502,7 @@ mod tests {
     #[test]
     fn a_cache_without_sectors_fetches_the_line() {
         let mut rig = Rig::new(|l2| l2.sectored = false);
-        assert_eq!(rig.then(Kind::Read, 1, 0b0100), Some(fetches(0b1111)));
+        assert_eq!(rig.then(RequestKind::Read, 1, 0b0100), Some(fetches(0b1111)));
         assert_eq!(rig.slice.stats.fetched_along, 3);
     }
 
@@ -510,42 +510,42 @@ mod tests {
     fn requests_follow_each_other_at_the_slices_width() {
         let mut rig = Rig::new(|_| ());
         rig.slice.host_writes(0, LineAddr(1), SectorMask::ALL, SectorMask::ALL, true);
-        let times: Vec<u64> = (0..3).map(|_| rig.asks(Kind::Read, 1, 0b1111, 10).expect("room").ready).collect();
+        let times: Vec<u64> = (0..3).map(|_| rig.asks(RequestKind::Read, 1, 0b1111, 10).expect("room").ready).collect();
         assert_eq!(times, [110, 112, 114], "128 B at 64 B in a cycle");
-        assert_eq!(rig.asks(Kind::Read, 1, 0b0001, 10).expect("room").service.waited, 6);
+        assert_eq!(rig.asks(RequestKind::Read, 1, 0b0001, 10).expect("room").service.waited, 6);
     }
 
     #[test]
     fn what_is_dirty_is_written_back_when_its_line_leaves() {
         let mut rig = Rig::new(|_| ());
-        assert_eq!(rig.then(Kind::Write, 1, 0b0011), Some(Then::Stored { through: None }));
-        rig.then(Kind::Write, 2, 0b0001);
-        let served = rig.asks(Kind::Write, 3, 0b0001, 0).expect("room");
+        assert_eq!(rig.then(RequestKind::Write, 1, 0b0011), Some(Then::Stored { through: None }));
+        rig.then(RequestKind::Write, 2, 0b0001);
+        let served = rig.asks(RequestKind::Write, 3, 0b0001, 0).expect("room");
         let left = served.evicted.expect("the oldest");
         assert_eq!((left.line, left.dirty), (LineAddr(1), SectorMask(0b0011)));
         let mut through = Rig::new(|l2| l2.write = WritePolicy::Through);
-        let stored = through.then(Kind::Write, 1, 0b0011);
+        let stored = through.then(RequestKind::Write, 1, 0b0011);
         assert_eq!(stored, Some(Then::Stored { through: Some(SectorMask(0b0011)) }));
     }
 
     #[test]
     fn a_slow_memory_is_felt_by_who_needs_it() {
         let mut rig = Rig::new(|l2| l2.mshrs = 1);
-        rig.then(Kind::Write, 2, 0b0001);
-        assert_eq!(rig.then(Kind::Read, 1, 0b0001), Some(fetches(0b0001)));
-        assert_eq!(rig.then(Kind::Read, 1, 0b0010), None, "no MSHR is left");
-        assert_eq!(rig.then(Kind::Read, 2, 0b0001), Some(Then::Answered), "a hit needs none");
+        rig.then(RequestKind::Write, 2, 0b0001);
+        assert_eq!(rig.then(RequestKind::Read, 1, 0b0001), Some(fetches(0b0001)));
+        assert_eq!(rig.then(RequestKind::Read, 1, 0b0010), None, "no MSHR is left");
+        assert_eq!(rig.then(RequestKind::Read, 2, 0b0001), Some(Then::Answered), "a hit needs none");
         rig.fills(1, 0b0001);
-        assert_eq!(rig.then(Kind::Read, 1, 0b0010), Some(fetches(0b0010)));
+        assert_eq!(rig.then(RequestKind::Read, 1, 0b0010), Some(fetches(0b0010)));
     }
 
     #[test]
     fn what_was_overtaken_on_its_way_is_fetched_again() {
         let mut rig = Rig::new(|_| ());
-        rig.then(Kind::Read, 1, 0b0011);
+        rig.then(RequestKind::Read, 1, 0b0011);
         rig.slice.invalidate(0, LineAddr(1));
-        let place = rig.slice.tags.find(0, LineAddr(1)).expect("it is on its way");
-        assert_eq!(rig.slice.fill(place, SectorMask(0b0011)), (SectorMask::NONE, SectorMask(0b0011)));
+        let way = rig.slice.tags.find(0, LineAddr(1)).expect("it is on its way");
+        assert_eq!(rig.slice.fill(way, SectorMask(0b0011)), (SectorMask::NONE, SectorMask(0b0011)));
         rig.slice.fetches_again(SectorMask(0b0011));
         assert_eq!(rig.fills(1, 0b0011), [0]);
     }
@@ -553,10 +553,10 @@ mod tests {
     #[test]
     fn a_line_leaves_with_its_page_unless_somebody_waits_for_it() {
         let mut rig = Rig::new(|_| ());
-        rig.then(Kind::Write, 1, 0b0001);
+        rig.then(RequestKind::Write, 1, 0b0001);
         let left = rig.slice.drop_line(0, LineAddr(1)).map(|dirty| dirty.sectors);
         assert_eq!(left, Some(SectorMask(0b0001)));
-        rig.then(Kind::Read, 1, 0b0001);
+        rig.then(RequestKind::Read, 1, 0b0001);
         assert_eq!(rig.slice.drop_line(0, LineAddr(1)), None);
         assert_eq!(rig.fills(1, 0b0001), [0]);
     }
@@ -566,17 +566,17 @@ mod tests {
         let mut rig = Rig::new(|l2| l2.mshrs = 2);
         let prefetch =
             |rig: &mut Rig, line, sectors| match rig.slice.prefetch(0, LineAddr(line), SectorMask(sectors), &rig.l2) {
-                Taken::Fetch(prefetched) => Some(prefetched.sectors.0),
-                Taken::Redundant => Some(0),
-                Taken::NoRoom => None,
+                ProposalOutcome::Fetch(prefetched) => Some(prefetched.sectors.0),
+                ProposalOutcome::Redundant => Some(0),
+                ProposalOutcome::NoRoom => None,
             };
         assert_eq!(prefetch(&mut rig, 1, 0b0011), Some(0b0011));
         assert_eq!(prefetch(&mut rig, 1, 0b0001), Some(0));
-        assert_eq!(rig.then(Kind::Read, 1, 0b0001), Some(Then::Waits), "it is on its way already");
-        assert_eq!(rig.then(Kind::Read, 2, 0b0001), Some(fetches(0b0001)));
+        assert_eq!(rig.then(RequestKind::Read, 1, 0b0001), Some(Then::Waits), "it is on its way already");
+        assert_eq!(rig.then(RequestKind::Read, 2, 0b0001), Some(fetches(0b0001)));
         assert_eq!(prefetch(&mut rig, 1, 0b0100), None, "no MSHR is left");
         assert_eq!(rig.fills(1, 0b0011), [0]);
-        assert_eq!(rig.then(Kind::Read, 1, 0b0010), Some(Then::Answered));
+        assert_eq!(rig.then(RequestKind::Read, 1, 0b0010), Some(Then::Answered));
         let stats = &rig.slice.stats;
         assert_eq!(stats.reads + stats.fetched_along, stats.read_hits + stats.read_awaited + stats.fetches);
     }
@@ -600,7 +600,7 @@ mod tests {
     fn a_victim_buffer_saves_the_way_to_memory() {
         let mut rig = Rig::new(|_| ());
         rig.slice.victim = Some(Box::new(Full(Vec::new())));
-        let served = rig.asks(Kind::Read, 1, 0b0011, 0).expect("room");
+        let served = rig.asks(RequestKind::Read, 1, 0b0011, 0).expect("room");
         assert_eq!((served.then, served.supplied, served.ready), (Then::Answered, SectorMask(0b0011), 103));
     }
 }

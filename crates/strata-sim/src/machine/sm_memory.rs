@@ -2,18 +2,18 @@
 
 use super::home::Home;
 use super::issue::is_shared;
-use super::l1::{Found, Lookup};
+use super::l1::{Lookup, LookupResult};
 use super::{Event, Machine, NONE};
-use crate::cache::{Place, SectorMask};
-use crate::coalesce::{LineRequest, bank_conflicts, coalesce, merge_lines};
+use crate::cache::{SectorMask, WayIndex};
+use crate::coalesce::{CoalescedAccess, bank_conflicts, coalesce, merge_lines};
 use crate::time::Picos;
-use crate::view::{Action, MicroOp, View};
+use crate::view::{MemoryClass, MicroOp, View};
 use arrayvec::ArrayVec;
 use strata_core::{LANES, LineAddr, Space, WarpId};
 
 /// What a request asks of L2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum RequestKind {
     Read,
     Write,
     Atomic,
@@ -26,14 +26,14 @@ pub(super) struct Request {
     pub(super) sectors: SectorMask,
     /// Sectors a store covers whole.
     pub(super) full: SectorMask,
-    pub(super) kind: Kind,
+    pub(super) kind: RequestKind,
     pub(super) sm: u32,
     /// Where it is served.
     pub(super) home: Home,
     /// The load that waits for it, or [`NONE`].
     pub(super) load: u32,
     /// Where it fills in L1, or [`NONE`].
-    pub(super) place: u32,
+    pub(super) way: u32,
     /// The warp that stays until this store is acknowledged, or [`NONE`].
     pub(super) warp: u32,
     /// Next in a list of requests that wait for the same thing.
@@ -45,20 +45,20 @@ pub(super) struct Request {
 impl Request {
     /// A request that only a part of the machine sees, in set 0 of whatever it comes to.
     #[cfg(test)]
-    pub(super) fn test(kind: Kind, line: u64, sectors: SectorMask) -> Self {
-        let full = if kind == Kind::Write { sectors } else { SectorMask::NONE };
+    pub(super) fn test(kind: RequestKind, line: u64, sectors: SectorMask) -> Self {
+        let full = if kind == RequestKind::Write { sectors } else { SectorMask::NONE };
         let (line, home) = (LineAddr(line), Home::NOWHERE);
-        Self { line, sectors, full, kind, sm: 0, home, load: 0, place: NONE, warp: NONE, next: NONE, since: 0 }
+        Self { line, sectors, full, kind, sm: 0, home, load: 0, way: NONE, warp: NONE, next: NONE, since: 0 }
     }
 
     /// True if an answer is sent.
     pub(super) fn is_awaited(&self) -> bool {
-        self.kind == Kind::Read || self.load != NONE
+        self.kind == RequestKind::Read || self.load != NONE
     }
 
     /// True if nobody but a prefetcher wants the answer.
     pub(super) fn is_prefetch(&self) -> bool {
-        self.kind == Kind::Read && self.load == NONE
+        self.kind == RequestKind::Read && self.load == NONE
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Asker {
 /// One line request of an instruction, before it has left the SM.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineOp {
-    pub(super) request: LineRequest,
+    pub(super) access: CoalescedAccess,
     pub(super) sm: u32,
     /// Who asks, for mechanisms that want to know.
     pub(super) warp: WarpId,
@@ -127,12 +127,12 @@ impl Machine {
             self.deliver(warp, targets, at + 1);
             return;
         }
-        self.watch_issue(warp, op, at);
+        self.probe_issue(warp, op, at);
         let mut lines = std::mem::take(&mut self.lines);
         lines.clear();
         let batch = &self.warps[warp as usize].batch;
         let pc = batch.ops.first().map_or(0, |o| o.pc) + u32::from(op.index);
-        let stores = op.action != Action::Atomic && op.action != Action::Load && targets.is_empty();
+        let stores = op.memory != MemoryClass::Atomic && op.memory != MemoryClass::Load && targets.is_empty();
         let group = if stores { self.config.l1.store_group } else { LANES as u32 };
         let mut shared_cycles = 0;
         let mut space = Space::Shared;
@@ -161,10 +161,10 @@ impl Machine {
         if self.offload.is_some() {
             self.offload_observes(warp, space, &lines);
         }
-        match (space, op.action) {
+        match (space, op.memory) {
             _ if lines.is_empty() => self.deliver(warp, targets, known),
             (Space::Const | Space::Param, _) => self.constant_access(warp, pc, targets, &lines, at),
-            (_, Action::Atomic) => self.atomic(warp, pc, targets, &lines, at),
+            (_, MemoryClass::Atomic) => self.atomic(warp, pc, targets, &lines, at),
             _ if stores => {
                 let cached = self.config.l1.global_loads || space == Space::Local;
                 self.send_all(warp, pc, &lines, at, if cached { What::CachedStore } else { What::Store });
@@ -187,7 +187,7 @@ impl Machine {
         start + u64::from(cycles - 1 + self.config.shared.latency)
     }
 
-    fn constant_access(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[LineRequest], at: u64) {
+    fn constant_access(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[CoalescedAccess], at: u64) {
         let sm = self.warps[warp as usize].sm;
         let latency = u64::from(self.config.constant.latency);
         let missing = self.sms[sm as usize].memory.constants.misses(lines);
@@ -202,7 +202,16 @@ impl Machine {
     }
 
     #[allow(clippy::too_many_arguments, reason = "who, what and when: all are needed and none belong together")]
-    fn load(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[LineRequest], at: u64, known: u64, cached: bool) {
+    fn load(
+        &mut self,
+        warp: u32,
+        pc: u32,
+        targets: &[u16],
+        lines: &[CoalescedAccess],
+        at: u64,
+        known: u64,
+        cached: bool,
+    ) {
         let registers = targets.iter().copied().collect();
         // One part more than there are requests: it arrives when all are sent.
         let load = self.loads.add(LoadOp {
@@ -219,7 +228,7 @@ impl Machine {
     }
 
     /// Sends all line requests of an instruction on their way.
-    fn send_all(&mut self, warp: u32, pc: u32, lines: &[LineRequest], at: u64, what: What) {
+    fn send_all(&mut self, warp: u32, pc: u32, lines: &[CoalescedAccess], at: u64, what: What) {
         let w = &self.warps[warp as usize];
         let (sm, cta) = (w.sm, w.cta);
         let room = self.sms[sm as usize].memory.lsu.room();
@@ -229,15 +238,15 @@ impl Machine {
         for lines in lines.chunks(LANES) {
             let (taken, waited) = self.sms[sm as usize].memory.lsu.take(at, lines, &self.config.l1);
             self.stats.wait_lsu += waited;
-            for (&request, &taken) in lines.iter().zip(&taken) {
-                self.translate(LineOp { request, sm, warp: WarpId(warp), cta, pc, what }, taken);
+            for (&access, &taken) in lines.iter().zip(&taken) {
+                self.translate(LineOp { access, sm, warp: WarpId(warp), cta, pc, what }, taken);
             }
         }
     }
 
     /// A line request whose address is known goes on at core cycle `at`.
     pub(super) fn go(&mut self, op: LineOp, at: u64) {
-        let LineOp { request, sm, what, .. } = &op;
+        let LineOp { access: request, sm, what, .. } = &op;
         match *what {
             What::CachedLoad(load) => {
                 self.stats.l1_transactions += u64::from(request.sectors.count());
@@ -246,11 +255,11 @@ impl Machine {
             What::Load(load) => {
                 self.stats.l1_transactions += u64::from(request.sectors.count());
                 self.stats.l1_bypasses += 1;
-                self.send(&op, request, Kind::Read, load, NONE, at);
+                self.send(&op, request, RequestKind::Read, load, NONE, at);
             }
             What::CachedStore | What::Store => {
                 self.stats.l1_writes += 1;
-                let sent = self.send(&op, request, Kind::Write, NONE, NONE, at);
+                let sent = self.send(&op, request, RequestKind::Write, NONE, NONE, at);
                 self.expect_acknowledgement(sent, op.warp);
                 if self.is_near(*sm) {
                     self.near_wrote(op.warp, request.line);
@@ -263,7 +272,7 @@ impl Machine {
                 self.stats.atomics += 1;
                 // What an atomic changes at L2 is stale in this SM's L1.
                 self.sms[*sm as usize].memory.l1.invalidate(request.line);
-                let sent = self.send(&op, request, Kind::Atomic, load, NONE, at);
+                let sent = self.send(&op, request, RequestKind::Atomic, load, NONE, at);
                 if load == NONE {
                     self.expect_acknowledgement(sent, op.warp);
                 }
@@ -282,7 +291,7 @@ impl Machine {
     /// A line request is served by far memory: its answer is there at `arrival`.
     pub(super) fn remote(&mut self, op: LineOp, arrival: Picos) {
         self.stats.remote_accesses += 1;
-        self.watch_remote(&op);
+        self.probe_remote(&op);
         let cycle = self.core_cycle(arrival);
         match op.what {
             What::CachedLoad(load) | What::Load(load) => self.part_arrived(load, cycle),
@@ -293,11 +302,11 @@ impl Machine {
 
     /// One line request of a load that L1 may serve.
     fn look_into_l1(&mut self, op: &LineOp, load: u32, taken: u64) {
-        let (sm, request) = (op.sm, &op.request);
+        let (sm, request) = (op.sm, &op.access);
         self.stats.l1_accesses += 1;
-        let Found { lookup, place, there, prefetched } =
+        let LookupResult { lookup, way, there, prefetched } =
             self.sms[sm as usize].memory.l1.look_up(request.line, request.sectors);
-        self.watch_l1_hit(sm, place, request.line, there);
+        self.probe_l1_hit(sm, way, request.line, there);
         match lookup {
             Lookup::Hit => {
                 self.stats.l1_hits += 1;
@@ -305,17 +314,17 @@ impl Machine {
             }
             Lookup::Merge => {
                 self.stats.l1_merges += 1;
-                if let Some(place) = place {
-                    self.wait_for_line(sm, place, request, load, taken);
+                if let Some(way) = way {
+                    self.wait_for_line(sm, way, request, load, taken);
                 }
             }
-            Lookup::Miss { sectors, place, merges } => {
+            Lookup::Miss { sectors, way, merges } => {
                 self.stats.l1_misses += 1;
                 if merges {
                     self.loads[load].remaining += 1;
-                    self.wait_for_line(sm, Place::at(place), request, load, taken);
+                    self.wait_for_line(sm, WayIndex::at(way), request, load, taken);
                 }
-                self.send(op, &LineRequest { sectors, ..*request }, Kind::Read, load, place, taken);
+                self.send(op, &CoalescedAccess { sectors, ..*request }, RequestKind::Read, load, way, taken);
             }
         }
         if self.sms[sm as usize].memory.l1.prefetching.is_some() {
@@ -324,33 +333,33 @@ impl Machine {
     }
 
     /// A load waits for a line that another request brings.
-    fn wait_for_line(&mut self, sm: u32, place: Place, request: &LineRequest, load: u32, since: u64) {
+    fn wait_for_line(&mut self, sm: u32, way: WayIndex, request: &CoalescedAccess, load: u32, since: u64) {
         let waiter = self.requests.add(Request {
             line: request.line,
             sectors: request.sectors,
             full: SectorMask::NONE,
-            kind: Kind::Read,
+            kind: RequestKind::Read,
             sm,
             home: Home::NOWHERE,
             load,
-            place: place.index(),
+            way: way.index(),
             warp: NONE,
             next: NONE,
             since,
         });
-        self.sms[sm as usize].memory.l1.wait(place, waiter, &mut self.requests);
-        self.watch_waiter(waiter);
+        self.sms[sm as usize].memory.l1.wait(way, waiter, &mut self.requests);
+        self.probe_l1_merge(waiter);
     }
 
     /// A store passes through L1.
-    fn write_l1(&mut self, sm: u32, request: &LineRequest) {
+    fn write_l1(&mut self, sm: u32, request: &CoalescedAccess) {
         let written = self.sms[sm as usize].memory.l1.write(request, self.config.l1.write_allocate);
-        if let Some((place, before)) = written {
-            self.watch_l1_write(sm, place, request, before);
+        if let Some((way, before)) = written {
+            self.probe_l1_write(sm, way, request, before);
         }
     }
 
-    fn atomic(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[LineRequest], at: u64) {
+    fn atomic(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[CoalescedAccess], at: u64) {
         let load = if targets.is_empty() {
             NONE
         } else {
@@ -368,7 +377,15 @@ impl Machine {
     }
 
     /// Sends a request towards L2; it leaves the SM at core cycle `at` plus the latency of a miss, when the port is free.
-    pub(super) fn send(&mut self, op: &LineOp, line: &LineRequest, kind: Kind, load: u32, place: u32, at: u64) -> u32 {
+    pub(super) fn send(
+        &mut self,
+        op: &LineOp,
+        line: &CoalescedAccess,
+        kind: RequestKind,
+        load: u32,
+        way: u32,
+        at: u64,
+    ) -> u32 {
         let sm = op.sm;
         let since = at + u64::from(self.config.l1.miss_latency);
         let request = Request {
@@ -379,14 +396,14 @@ impl Machine {
             sm,
             home: self.interleave.home(line.line),
             load,
-            place,
+            way,
             warp: NONE,
             next: NONE,
             since,
         };
         let awaited = request.is_awaited();
         let request = self.requests.add(request);
-        self.watch_sent(request, at);
+        self.probe_send(request, at);
         self.page_sent(line.line);
         self.note_asker(request, op.asker());
         if awaited {
@@ -409,11 +426,11 @@ impl Machine {
             self.leaves_near(request, ready);
             return;
         }
-        let data = if r.kind == Kind::Read { 0 } else { 32 * r.sectors.count() };
+        let data = if r.kind == RequestKind::Read { 0 } else { 32 * r.sectors.count() };
         let leaves = self.core_time(ready);
         let crossing = self.crossbar.send_to_slice(r.sm, leaves, data);
         self.stats.wait_request_port += crossing.waited;
-        self.watch_leave(r.kind, ready - r.since, crossing.arrival - leaves);
+        self.probe_inject(r.kind, ready - r.since, crossing.arrival - leaves);
         self.queue.push(crossing.arrival, Event::new(Event::L2, request));
     }
 
@@ -425,9 +442,9 @@ impl Machine {
         self.sms[r.sm as usize].memory.l1.answered();
         self.stats.reply_latency += cycle - r.since;
         self.stats.replies += 1;
-        self.watch_answer(request, &r);
+        self.probe_reply(request, &r);
         self.page_released(r.line);
-        if r.place != NONE {
+        if r.way != NONE {
             self.fill_l1(&r, cycle);
         }
         if r.load != NONE {
@@ -440,13 +457,13 @@ impl Machine {
     }
 
     fn fill_l1(&mut self, r: &Request, cycle: u64) {
-        let (sm, place) = (r.sm as usize, Place::at(r.place));
-        let (pending, mut waiting) = self.sms[sm].memory.l1.fill(place, r.sectors);
+        let (sm, way) = (r.sm as usize, WayIndex::at(r.way));
+        let (pending, mut waiting) = self.sms[sm].memory.l1.fill(way, r.sectors);
         // Those whose sectors have all come go on; the others stay.
-        while let Some(waiter) = self.sms[sm].memory.l1.next_served(&mut waiting, place, pending, &mut self.requests) {
+        while let Some(waiter) = self.sms[sm].memory.l1.next_served(&mut waiting, way, pending, &mut self.requests) {
             let w = self.requests[waiter];
             self.requests.remove(waiter);
-            self.watch_waiter_served(waiter, &w);
+            self.probe_waiter_served(waiter, &w);
             self.part_arrived(w.load, cycle);
         }
     }

@@ -4,7 +4,7 @@
 //! channel sees it, and the answer crosses back. A direction of a link is a next-free time; an acknowledgement that nobody
 //! waits for goes with whatever comes next.
 
-use super::channel_port::{Access, DramTag};
+use super::channel_port::{DramAccess, DramTag};
 use super::{Event, Machine, NONE};
 use crate::cache::SectorMask;
 use crate::config::{GpuConfig, WritePolicy};
@@ -67,8 +67,8 @@ impl Stacks {
     }
 
     /// Sends a request of L2 to a stack: when it is there, and what the end of the access is for then.
-    pub(super) fn depart(&mut self, access: &Access, leaves: Picos) -> (Picos, DramTag) {
-        let Access { partition, sectors, dir, tag, .. } = *access;
+    pub(super) fn depart(&mut self, access: &DramAccess, leaves: Picos) -> (Picos, DramTag) {
+        let DramAccess { partition, sectors, dir, tag, .. } = *access;
         let stack = self.stack_of(partition);
         let bytes = self.request_bytes(sectors, dir);
         let link = &mut self.links[stack.0 as usize];

@@ -19,7 +19,7 @@ pub(super) struct Table {
 }
 
 /// What a table's cache says to an access.
-pub(super) enum Lookup {
+pub(super) enum TableLookup {
     /// It is there.
     Hit,
     /// Its sector is on its way.
@@ -41,7 +41,7 @@ impl Table {
     }
 
     /// The line of an entry, its sector there, and the sector's number.
-    fn place(&self, entry: u64) -> (LineAddr, SectorMask, u64) {
+    fn locate(&self, entry: u64) -> (LineAddr, SectorMask, u64) {
         let sector = entry * u64::from(self.spec.entry_bits) / 8 / SECTOR_BYTES;
         (LineAddr(sector / SECTORS), SectorMask(1 << (sector % SECTORS)), sector)
     }
@@ -57,42 +57,42 @@ impl Table {
 
     /// Looks an entry up, or changes it; `step` is who waits if its sector is on its way. What must leave for it is written
     /// back.
-    pub(super) fn look_up(&mut self, entry: u64, dir: Dir, step: u32) -> (Lookup, Left) {
-        let (line, sector, number) = self.place(entry);
+    pub(super) fn look_up(&mut self, entry: u64, dir: Dir, step: u32) -> (TableLookup, Left) {
+        let (line, sector, number) = self.locate(entry);
         let set = self.set_of(line);
         self.counts.accesses += 1;
-        let found = self.tags.find(set, line).map(|place| (place, None));
+        let found = self.tags.find(set, line).map(|way| (way, None));
         // If every line of the set waits for data, the sector is fetched for this access alone.
-        let Some((place, victim)) = found.or_else(|| self.tags.insert(set, line)) else {
+        let Some((way, evicted)) = found.or_else(|| self.tags.insert(set, line)) else {
             self.counts.fetches += 1;
-            return (Lookup::Fetch(self.home(line), sector), None);
+            return (TableLookup::Fetch(self.home(line), sector), None);
         };
-        let state = self.tags.line_mut(place);
+        let state = self.tags.line_mut(way);
         if dir == Dir::Write {
             state.dirty = state.dirty.or(sector);
         }
         if !state.valid.and(sector).is_empty() {
             self.counts.hits += 1;
-            return (Lookup::Hit, None);
+            return (TableLookup::Hit, None);
         }
         if !state.pending.and(sector).is_empty() {
             self.counts.merges += 1;
             self.waiting.entry(number).or_default().push(step);
-            return (Lookup::Waits, None);
+            return (TableLookup::Waits, None);
         }
         state.pending = state.pending.or(sector);
         self.counts.fetches += 1;
-        let left = victim.filter(|v| !v.dirty.is_empty()).map(|v| (self.home(v.line), v.dirty));
+        let left = evicted.filter(|v| !v.dirty.is_empty()).map(|v| (self.home(v.line), v.dirty));
         self.counts.write_backs += left.map_or(0, |(_, sectors)| u64::from(sectors.count()));
-        (Lookup::Fetch(self.home(line), sector), left)
+        (TableLookup::Fetch(self.home(line), sector), left)
     }
 
     /// The sector of an entry has come from DRAM: the steps that waited for it.
     pub(super) fn arrives(&mut self, entry: u64) -> Vec<u32> {
-        let (line, sector, number) = self.place(entry);
+        let (line, sector, number) = self.locate(entry);
         let set = self.set_of(line);
-        if let Some(place) = self.tags.find(set, line) {
-            let state = self.tags.line_mut(place);
+        if let Some(way) = self.tags.find(set, line) {
+            let state = self.tags.line_mut(way);
             (state.pending, state.valid) = (state.pending.without(sector), state.valid.or(sector));
         }
         self.waiting.remove(&number).unwrap_or_default()
@@ -113,7 +113,7 @@ mod tests {
     #[track_caller]
     fn fetches(table: &mut Table, entry: u64, dir: Dir, sector: u8) -> Left {
         match table.look_up(entry, dir, 0) {
-            (Lookup::Fetch(_, sectors), left) => {
+            (TableLookup::Fetch(_, sectors), left) => {
                 assert_eq!(sectors, SectorMask(sector), "entry {entry}");
                 assert!(table.arrives(entry).is_empty());
                 left
@@ -127,14 +127,14 @@ mod tests {
         // 5 KB are 40 lines: 2 sets of 20, not of 16.
         let mut table = table(5 << 10, 16);
         (0..40).for_each(|line| assert_eq!(fetches(&mut table, 256 * line, Dir::Read, 1), None));
-        assert!((0..40).all(|line| matches!(table.look_up(256 * line, Dir::Read, 0).0, Lookup::Hit)));
+        assert!((0..40).all(|line| matches!(table.look_up(256 * line, Dir::Read, 0).0, TableLookup::Hit)));
     }
 
     #[test]
     fn a_miss_brings_the_63_neighbours_of_an_entry() {
         let mut table = table(1024, 4);
         fetches(&mut table, 70, Dir::Read, 0b0010);
-        assert!((64..128).all(|entry| matches!(table.look_up(entry, Dir::Read, 0).0, Lookup::Hit)));
+        assert!((64..128).all(|entry| matches!(table.look_up(entry, Dir::Read, 0).0, TableLookup::Hit)));
         fetches(&mut table, 63, Dir::Read, 0b0001);
         fetches(&mut table, 128, Dir::Read, 0b0100);
         assert_eq!((table.counts.accesses, table.counts.hits, table.counts.fetches), (67, 64, 3));
@@ -143,10 +143,10 @@ mod tests {
     #[test]
     fn who_comes_while_a_sector_is_on_its_way_waits_for_it() {
         let mut table = table(1024, 4);
-        assert!(matches!(table.look_up(0, Dir::Read, 7).0, Lookup::Fetch(LocalAddr(0x10_0000), SectorMask(1))));
-        assert!(matches!(table.look_up(5, Dir::Read, 8).0, Lookup::Waits));
+        assert!(matches!(table.look_up(0, Dir::Read, 7).0, TableLookup::Fetch(LocalAddr(0x10_0000), SectorMask(1))));
+        assert!(matches!(table.look_up(5, Dir::Read, 8).0, TableLookup::Waits));
         assert_eq!(table.arrives(0), [8]);
-        assert!(matches!(table.look_up(5, Dir::Read, 9).0, Lookup::Hit));
+        assert!(matches!(table.look_up(5, Dir::Read, 9).0, TableLookup::Hit));
     }
 
     #[test]

@@ -98,14 +98,14 @@ impl Machine {
     }
 
     fn translate_by_tlb(&mut self, op: LineOp, at: u64) {
-        let paged = self.is_paged(op.request.line);
+        let paged = self.is_paged(op.access.line);
         if !paged && !self.config.tlb.enabled {
             self.go(op, at);
             return;
         }
         let Some(tlbs) = &mut self.tlbs else { return };
         self.stats.tlb_accesses += 1;
-        let page = tlbs.page_of(op.request.line);
+        let page = tlbs.page_of(op.access.line);
         let tlb = &self.config.tlb;
         let in_sm = tlbs.of_sm[op.sm as usize].knows(page);
         let known = in_sm || tlbs.shared.knows(page);

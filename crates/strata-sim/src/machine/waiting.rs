@@ -1,47 +1,47 @@
-//! Requests that wait for a line on its way, by the line's place in a cache.
+//! Requests that wait for a line on its way, by the line's way in a cache.
 //!
 //! A list is threaded through the requests themselves, newest first: waiting allocates nothing.
 
 use super::NONE;
 use super::sm_memory::Request;
-use crate::cache::Place;
+use crate::cache::WayIndex;
 use crate::slab::Slab;
 
-/// One list per place of a cache.
+/// One list per way of a cache.
 pub(super) struct WaitLists(Vec<u32>);
 
 /// Where one is in a list that has been taken.
-pub(super) struct Taken(u32);
+pub(super) struct WaitCursor(u32);
 
 impl WaitLists {
-    pub(super) fn new(places: u32) -> Self {
-        Self(vec![NONE; places as usize])
+    pub(super) fn new(ways: u32) -> Self {
+        Self(vec![NONE; ways as usize])
     }
 
-    /// Places that have a list.
-    pub(super) fn places(&self) -> usize {
+    /// Ways that have a list.
+    pub(super) fn ways(&self) -> usize {
         self.0.len()
     }
 
     /// A request waits.
     #[inline]
-    pub(super) fn push(&mut self, place: Place, request: u32, requests: &mut Slab<Request>) {
-        let head = &mut self.0[place.index() as usize];
+    pub(super) fn push(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
+        let head = &mut self.0[way.index() as usize];
         requests[request].next = std::mem::replace(head, request);
     }
 
     /// Something has come: all who wait are to be looked at. Who begins to wait from now on is in a new list.
     #[inline]
-    pub(super) fn take(&mut self, place: Place) -> Taken {
-        Taken(std::mem::replace(&mut self.0[place.index() as usize], NONE))
+    pub(super) fn take(&mut self, way: WayIndex) -> WaitCursor {
+        WaitCursor(std::mem::replace(&mut self.0[way.index() as usize], NONE))
     }
 
     /// The next of those that were taken who goes on; the others before it wait again.
     #[inline]
     pub(super) fn next_to_go(
         &mut self,
-        taken: &mut Taken,
-        place: Place,
+        taken: &mut WaitCursor,
+        way: WayIndex,
         requests: &mut Slab<Request>,
         goes_on: impl Fn(&Request) -> bool,
     ) -> Option<u32> {
@@ -51,7 +51,7 @@ impl WaitLists {
             if goes_on(&requests[request]) {
                 return Some(request);
             }
-            self.push(place, request, requests);
+            self.push(way, request, requests);
         }
         None
     }
@@ -61,20 +61,20 @@ impl WaitLists {
 mod tests {
     use super::*;
     use crate::cache::SectorMask;
-    use crate::machine::sm_memory::Kind;
+    use crate::machine::sm_memory::RequestKind;
 
     #[test]
     fn who_has_what_it_wants_goes_and_the_others_stay() {
-        let (mut requests, mut lists, place) = (Slab::default(), WaitLists::new(2), Place::at(1));
+        let (mut requests, mut lists, way) = (Slab::default(), WaitLists::new(2), WayIndex::at(1));
         for sectors in [1, 2, 1, 3] {
-            let waiting = Request::test(Kind::Read, 7, SectorMask(sectors));
+            let waiting = Request::test(RequestKind::Read, 7, SectorMask(sectors));
             let handle = requests.add(waiting);
-            lists.push(place, handle, &mut requests);
+            lists.push(way, handle, &mut requests);
         }
         let mut go = |valid: u8| {
-            let (mut gone, mut taken) = (Vec::new(), lists.take(place));
+            let (mut gone, mut taken) = (Vec::new(), lists.take(way));
             let ready = |r: &Request| r.sectors.without(SectorMask(valid)).is_empty();
-            while let Some(request) = lists.next_to_go(&mut taken, place, &mut requests, ready) {
+            while let Some(request) = lists.next_to_go(&mut taken, way, &mut requests, ready) {
                 gone.push(request);
             }
             gone

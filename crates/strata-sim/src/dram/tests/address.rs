@@ -16,11 +16,11 @@ fn every_access_of_some_rows_has_its_own_place() {
                 let accesses = rows * u64::from(config.banks) * config.row.0 / 32;
                 let mut seen = HashSet::new();
                 for n in 0..accesses {
-                    let place = map.place(n * 32);
-                    assert!(u32::from(place.bank) < config.banks, "{name}");
-                    assert!(u64::from(place.column) < config.row.0 / 32, "{name}");
-                    assert!(u64::from(place.row) < rows, "{name}");
-                    assert!(seen.insert(place), "{name}: two addresses at {place:?}");
+                    let decoded = map.decode(n * 32);
+                    assert!(u32::from(decoded.bank) < config.banks, "{name}");
+                    assert!(u64::from(decoded.column) < config.row.0 / 32, "{name}");
+                    assert!(u64::from(decoded.row) < rows, "{name}");
+                    assert!(seen.insert(decoded), "{name}: two addresses at {decoded:?}");
                 }
             }
         }
@@ -31,7 +31,7 @@ proptest! {
     #[test]
     fn two_addresses_never_meet(a in 0u64..1 << 33, b in 0u64..1 << 33, stay in 5u32..9, hash: bool) {
         let map = AddressMap::new(&hbm2(), Layout { stay: Bytes(1 << stay), hash }).unwrap();
-        prop_assert_eq!(map.place(a) == map.place(b), a / 32 == b / 32);
+        prop_assert_eq!(map.decode(a) == map.decode(b), a / 32 == b / 32);
     }
 }
 
@@ -40,12 +40,15 @@ fn a_line_stays_in_a_row_and_the_next_is_in_another_group() {
     let map = AddressMap::new(&gddr6(), Layout::default()).unwrap();
     assert_eq!(map.run(), 4);
     for line in 0..4096u64 {
-        let first = map.place(line * 128);
+        let first = map.decode(line * 128);
         for sector in 1..4 {
-            let place = map.place(line * 128 + sector * 32);
-            assert_eq!((place.bank, place.row, place.column), (first.bank, first.row, first.column + sector as u16));
+            let decoded = map.decode(line * 128 + sector * 32);
+            assert_eq!(
+                (decoded.bank, decoded.row, decoded.column),
+                (first.bank, first.row, first.column + sector as u16)
+            );
         }
-        assert_ne!(map.place(line * 128 + 128).bank / 4, first.bank / 4, "line {line}");
+        assert_ne!(map.decode(line * 128 + 128).bank / 4, first.bank / 4, "line {line}");
     }
 }
 
@@ -53,7 +56,7 @@ fn a_line_stays_in_a_row_and_the_next_is_in_another_group() {
 fn strides_of_whole_rows_use_all_banks() {
     let map = AddressMap::new(&hbm2(), Layout::default()).unwrap();
     let stride = 2048 * 16;
-    let banks: HashSet<_> = (0..16).map(|n| map.place(n * stride).bank).collect();
+    let banks: HashSet<_> = (0..16).map(|n| map.decode(n * stride).bank).collect();
     assert_eq!(banks.len(), 16);
 }
 

@@ -2,14 +2,14 @@
 
 use super::{Outcome, kinds, serve};
 use crate::config::DramConfig;
-use crate::dram::{AddressMap, Layout, Request};
+use crate::dram::{AddressMap, DramRequest, Layout};
 
 /// A stream of whole lines, all there from the beginning as far as there is room.
 fn stream(config: &DramConfig, lines: u32, write: bool) -> Outcome {
     let map = AddressMap::new(config, Layout::default()).unwrap();
     let line = |tag: u32| {
-        let place = map.place(u64::from(tag) * 128);
-        (0, Request { row: place.row, bank: place.bank, accesses: 4, write, tag })
+        let decoded = map.decode(u64::from(tag) * 128);
+        (0, DramRequest { row: decoded.row, bank: decoded.bank, accesses: 4, write, tag })
     };
     serve(config, &(0..lines).map(line).collect::<Vec<_>>())
 }
@@ -50,8 +50,8 @@ fn without_rotation_ccdl_is_the_limit() {
         let list: Vec<_> = (0..4000)
             .map(|tag| {
                 // Every line in bank group 0: consecutive lines of the same group.
-                let place = map.place(u64::from(tag) * 128 * u64::from(config.bank_groups));
-                (0, Request { row: place.row, bank: place.bank, accesses: 4, write: false, tag })
+                let decoded = map.decode(u64::from(tag) * 128 * u64::from(config.bank_groups));
+                (0, DramRequest { row: decoded.row, bank: decoded.bank, accesses: 4, write: false, tag })
             })
             .collect();
         let reached = share(&serve(&config, &list));

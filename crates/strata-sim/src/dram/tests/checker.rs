@@ -5,7 +5,7 @@
 
 use super::{Outcome, access_cycles, kinds, serve, serve_asking};
 use crate::config::{DramConfig, DramTiming};
-use crate::dram::{Command, Request};
+use crate::dram::{Command, DramRequest};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -126,7 +126,7 @@ impl Checker<'_> {
 }
 
 /// Checks that all gates are kept, that exactly the requested accesses are made, and that every request ends once.
-fn check(config: &DramConfig, arrivals: &[(u64, Request)], outcome: &Outcome) -> Result<(), String> {
+fn check(config: &DramConfig, arrivals: &[(u64, DramRequest)], outcome: &Outcome) -> Result<(), String> {
     let mut checker = Checker {
         t: &config.timing,
         access: access_cycles(config),
@@ -176,14 +176,14 @@ fn check(config: &DramConfig, arrivals: &[(u64, Request)], outcome: &Outcome) ->
 }
 
 /// Requests with few rows, so that hits, conflicts and turnarounds are frequent.
-pub(super) fn arrivals(banks: u16) -> impl Strategy<Value = Vec<(u64, Request)>> {
+pub(super) fn arrivals(banks: u16) -> impl Strategy<Value = Vec<(u64, DramRequest)>> {
     let gap = prop_oneof![8 => 0u64..4, 3 => 0u64..60, 1 => 0u64..3000];
     let request = (gap, 0..banks, 0u32..3, 1u8..=4, prop::bool::weighted(0.4));
     prop::collection::vec(request, 1..300).prop_map(|list| {
         let mut now = 0;
         let arrival = |(tag, (gap, bank, row, accesses, write))| {
             now += gap;
-            (now, Request { row, bank, accesses, write, tag: tag as u32 })
+            (now, DramRequest { row, bank, accesses, write, tag: tag as u32 })
         };
         list.into_iter().enumerate().map(arrival).collect()
     })
@@ -274,7 +274,7 @@ fn the_checker_sees_every_gate() {
 }
 
 /// Requests from a generator, the same for the same seed.
-fn scattered(seed: u64, count: u32) -> Vec<(u64, Request)> {
+fn scattered(seed: u64, count: u32) -> Vec<(u64, DramRequest)> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut below = |limit: u64| {
         state ^= state << 13;
@@ -286,7 +286,7 @@ fn scattered(seed: u64, count: u32) -> Vec<(u64, Request)> {
     let mut arrival = |tag| {
         now += if below(4) == 0 { below(200) } else { below(8) };
         let (bank, row, accesses) = (below(8) as u16, below(3) as u32, below(4) as u8 + 1);
-        (now, Request { row, bank, accesses, write: below(5) < 2, tag })
+        (now, DramRequest { row, bank, accesses, write: below(5) < 2, tag })
     };
     (0..count).map(&mut arrival).collect()
 }

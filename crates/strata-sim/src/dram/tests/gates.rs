@@ -2,7 +2,7 @@
 
 use super::{gddr6, hbm2, kinds, read, serve, write};
 use crate::config::DramConfig;
-use crate::dram::{Command, Request};
+use crate::dram::{Command, DramRequest};
 
 /// Commands as `A0.7@12` (activate row 7 of bank 0 in cycle 12), `R0@24`, `W0@24`, `P0@30`, `P*@30`, `F@42` (refresh).
 fn text(commands: &[(u64, Command)]) -> String {
@@ -18,7 +18,7 @@ fn text(commands: &[(u64, Command)]) -> String {
 }
 
 #[track_caller]
-fn check(config: &DramConfig, arrivals: &[(u64, Request)], expected: &str) {
+fn check(config: &DramConfig, arrivals: &[(u64, DramRequest)], expected: &str) {
     assert_eq!(text(&serve(config, arrivals).commands), expected);
 }
 
@@ -64,9 +64,9 @@ fn the_data_bus() {
     let mut config = gddr6();
     config.timing.ccd = 1;
     config.timing.ccdl = 1;
-    let list = [(0, Request { accesses: 3, ..read(0, 7) })];
+    let list = [(0, DramRequest { accesses: 3, ..read(0, 7) })];
     check(&config, &list, "A0.7@0 R0@24 R0@28 R0@32");
-    let list = [(0, Request { accesses: 3, ..write(0, 7) })];
+    let list = [(0, DramRequest { accesses: 3, ..write(0, 7) })];
     check(&config, &list, "A0.7@0 W0@15 W0@19 W0@23");
 }
 

@@ -9,7 +9,7 @@ mod kinds;
 mod policy;
 mod reference;
 
-use super::{Channel, ChannelStats, Command, Request};
+use super::{Channel, ChannelStats, Command, DramRequest};
 use crate::config::{DramConfig, DramTiming};
 use kinds::{config, gddr6, hbm2};
 
@@ -23,7 +23,7 @@ struct Outcome {
 
 /// Serves requests that arrive at the given cycles, or as soon as there is room, the way a machine would. The channel is
 /// also asked at the cycles of `extra`, which must change nothing.
-fn serve_asking(config: &DramConfig, arrivals: &[(u64, Request)], extra: &[u64]) -> Outcome {
+fn serve_asking(config: &DramConfig, arrivals: &[(u64, DramRequest)], extra: &[u64]) -> Outcome {
     let mut channel = Channel::with_log(config, Vec::new()).unwrap();
     let mut done = Vec::new();
     let mut wake: Option<u64> = None;
@@ -59,16 +59,16 @@ fn serve_asking(config: &DramConfig, arrivals: &[(u64, Request)], extra: &[u64])
     Outcome { commands: channel.log().clone(), done, stats: *channel.stats() }
 }
 
-fn serve(config: &DramConfig, arrivals: &[(u64, Request)]) -> Outcome {
+fn serve(config: &DramConfig, arrivals: &[(u64, DramRequest)]) -> Outcome {
     serve_asking(config, arrivals, &[])
 }
 
-fn read(bank: u16, row: u32) -> Request {
-    Request { row, bank, accesses: 1, write: false, tag: 0 }
+fn read(bank: u16, row: u32) -> DramRequest {
+    DramRequest { row, bank, accesses: 1, write: false, tag: 0 }
 }
 
-fn write(bank: u16, row: u32) -> Request {
-    Request { write: true, ..read(bank, row) }
+fn write(bank: u16, row: u32) -> DramRequest {
+    DramRequest { write: true, ..read(bank, row) }
 }
 
 /// Of the size of GDDR5X: an access takes two cycles, and CCD is as long.

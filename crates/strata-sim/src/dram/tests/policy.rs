@@ -2,13 +2,13 @@
 
 use super::{hbm2, read, serve, write};
 use crate::config::DramConfig;
-use crate::dram::{Channel, Command, DramError, OVERTAKE_LIMIT, Request};
+use crate::dram::{Channel, Command, DramError, DramRequest, OVERTAKE_LIMIT};
 
-fn tagged(request: Request, tag: u32) -> Request {
-    Request { tag, ..request }
+fn tagged(request: DramRequest, tag: u32) -> DramRequest {
+    DramRequest { tag, ..request }
 }
 
-fn order(config: &DramConfig, arrivals: &[(u64, Request)]) -> Vec<u32> {
+fn order(config: &DramConfig, arrivals: &[(u64, DramRequest)]) -> Vec<u32> {
     serve(config, arrivals).done.iter().map(|d| d.1).collect()
 }
 

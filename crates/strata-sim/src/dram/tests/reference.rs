@@ -3,12 +3,12 @@
 use super::checker::arrivals;
 use super::{Outcome, access_cycles, kinds, serve};
 use crate::config::DramConfig;
-use crate::dram::{Command, OVERTAKE_LIMIT, Request};
+use crate::dram::{Command, DramRequest, OVERTAKE_LIMIT};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy)]
 struct Waiting {
-    request: Request,
+    request: DramRequest,
     left: u8,
 }
 
@@ -151,7 +151,7 @@ impl Reference<'_> {
     }
 }
 
-fn reference(config: &DramConfig, arrivals: &[(u64, Request)]) -> Outcome {
+fn reference(config: &DramConfig, arrivals: &[(u64, DramRequest)]) -> Outcome {
     let banks = config.banks as usize;
     let mut reference = Reference {
         config,

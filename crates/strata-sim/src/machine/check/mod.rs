@@ -6,7 +6,7 @@
 //!
 //! * what L2 answers contains every write that ever arrived at L2, or the data was lost behind the crossbar;
 //! * what a load gets contains every write that had taken functional effect when the load issued. Writes of other SMs in the
-//!   same kernel are excepted: not seeing them is a race of the program, counted in [`Counts`]. What a block on a memory stack
+//!   same kernel are excepted: not seeing them is a race of the program, counted in [`CheckCounts`]. What a block on a memory stack
 //!   must see, and who must see its writes, stands in `trips.rs`.
 //!
 //! The end of a kernel checks that nothing was lost of what L2 and memory hold together, a copy to the host that it would be
@@ -21,9 +21,9 @@ mod pages;
 mod tests;
 mod trips;
 
-use super::sm_memory::{Kind, Request};
-use crate::cache::{Line, Place, SectorMask};
-use crate::coalesce::LineRequest;
+use super::sm_memory::{Request, RequestKind};
+use crate::cache::{LineState, SectorMask, WayIndex};
+use crate::coalesce::CoalescedAccess;
 use crate::machine::{Machine, MachineError, NONE, Sm};
 use failure::{Copy, Failure, Reader};
 use held::Held;
@@ -36,7 +36,7 @@ use trips::Trips;
 
 /// What a mutation test leaves out, once, to see that it is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum Mutation {
     /// A store updates its SM's L1.
     L1Update,
     /// L1 is emptied when a kernel begins.
@@ -64,7 +64,7 @@ struct Need {
 
 /// What was checked, and what is no error.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Counts {
+pub struct CheckCounts {
     /// Sectors that loads and atomics were given.
     pub sectors: u64,
     /// Of those, the ones from an L1 that another SM's store of the same kernel had made stale.
@@ -81,7 +81,7 @@ struct L1Line {
 }
 
 /// Follows the data through the machine.
-pub(super) struct Checker {
+pub(super) struct DataChecker {
     /// Kernels that began.
     kernels: u32,
     /// PTX lines of the running kernel, by program counter.
@@ -95,7 +95,7 @@ pub(super) struct Checker {
     pages: Pages,
     /// Blocks that run on memory stacks.
     trips: Trips,
-    /// By SM, then by place.
+    /// By SM, then by way.
     l1: Vec<Vec<L1Line>>,
     /// By request: what its load must see; the numbers of its writes; what L2 answered.
     needs: FxHashMap<u32, Need>,
@@ -105,15 +105,15 @@ pub(super) struct Checker {
     fills: FxHashMap<u32, LineCopy>,
     /// What lines held when they left L2 for a victim buffer.
     victims: FxHashMap<LineAddr, LineCopy>,
-    counts: Counts,
+    counts: CheckCounts,
     failure: Option<Box<Failure>>,
-    pub(super) leave_out: Option<Step>,
+    pub(super) leave_out: Option<Mutation>,
 }
 
-impl Checker {
+impl DataChecker {
     /// Of a machine with these SMs, at whose caches nothing has happened yet.
     pub(super) fn of(sms: &[Sm]) -> Self {
-        let l1_lines = sms.first().map_or(0, |sm| sm.memory.l1.places());
+        let l1_lines = sms.first().map_or(0, |sm| sm.memory.l1.lines());
         Self::new(sms.len(), l1_lines)
     }
 
@@ -132,14 +132,14 @@ impl Checker {
             answers: FxHashMap::default(),
             fills: FxHashMap::default(),
             victims: FxHashMap::default(),
-            counts: Counts::default(),
+            counts: CheckCounts::default(),
             failure: None,
             leave_out: None,
         }
     }
 
     /// True once if a test wants this step left out.
-    pub(super) fn leaves_out(&mut self, step: Step) -> bool {
+    pub(super) fn leaves_out(&mut self, step: Mutation) -> bool {
         self.leave_out.take_if(|s| *s == step).is_some()
     }
 
@@ -163,9 +163,9 @@ impl Checker {
         if r.load != NONE {
             self.needs.insert(request, self.need(r.line));
         }
-        if r.kind == Kind::Read {
-            if r.place != NONE {
-                let l1 = self.l1_line(r.sm, r.place, r.line);
+        if r.kind == RequestKind::Read {
+            if r.way != NONE {
+                let l1 = self.l1_line(r.sm, r.way, r.line);
                 members(r.sectors).for_each(|s| l1.copy[s] = Held::default());
             }
             return;
@@ -182,9 +182,9 @@ impl Checker {
         self.needs.insert(waiter, self.need(line));
     }
 
-    /// The copy at a place of an L1, emptied if another line was there.
-    fn l1_line(&mut self, sm: u32, place: u32, line: LineAddr) -> &mut L1Line {
-        let l1 = &mut self.l1[sm as usize][place as usize];
+    /// The copy at a way of an L1, emptied if another line was there.
+    fn l1_line(&mut self, sm: u32, way: u32, line: LineAddr) -> &mut L1Line {
+        let l1 = &mut self.l1[sm as usize][way as usize];
         if l1.line != line {
             *l1 = L1Line { line, copy: LineCopy::default() };
         }
@@ -192,12 +192,12 @@ impl Checker {
     }
 
     /// A store that has just been sent passes through L1, where its line was `before`.
-    pub(super) fn l1_written(&mut self, sm: u32, place: Place, request: &LineRequest, before: Line) {
+    pub(super) fn l1_written(&mut self, sm: u32, way: WayIndex, request: &CoalescedAccess, before: LineState) {
         let newest = self.ledger.newest(request.line);
-        if self.leaves_out(Step::L1Update) {
+        if self.leaves_out(Mutation::L1Update) {
             return;
         }
-        let l1 = self.l1_line(sm, place.index(), request.line);
+        let l1 = self.l1_line(sm, way.index(), request.line);
         for s in members(request.sectors) {
             let (bit, copy) = (SectorMask(1 << s), &mut l1.copy[s]);
             let holds_bytes = !bit.and(before.valid.or(before.pending)).is_empty();
@@ -213,29 +213,29 @@ impl Checker {
     }
 
     /// The issuing load finds sectors in L1.
-    pub(super) fn l1_hit(&mut self, sm: u32, place: Place, line: LineAddr, sectors: SectorMask) {
+    pub(super) fn l1_hit(&mut self, sm: u32, way: WayIndex, line: LineAddr, sectors: SectorMask) {
         let need = self.need(line);
-        self.delivered_by_l1(&need, sm, place.index(), line, sectors);
+        self.delivered_by_l1(&need, sm, way.index(), line, sectors);
     }
 
     /// A load that waited for a line gets it.
     pub(super) fn waiter_served(&mut self, waiter: u32, w: &Request) {
         if let Some(need) = self.needs.remove(&waiter) {
-            self.delivered_by_l1(&need, w.sm, w.place, w.line, w.sectors);
+            self.delivered_by_l1(&need, w.sm, w.way, w.line, w.sectors);
         }
     }
 
-    fn delivered_by_l1(&mut self, need: &Need, sm: u32, place: u32, line: LineAddr, sectors: SectorMask) {
-        let copy = std::mem::take(&mut self.l1_line(sm, place, line).copy);
+    fn delivered_by_l1(&mut self, need: &Need, sm: u32, way: u32, line: LineAddr, sectors: SectorMask) {
+        let copy = std::mem::take(&mut self.l1_line(sm, way, line).copy);
         self.counts.races += self.unseen(need, line, sectors, &copy, Copy::L1(sm));
-        self.l1_line(sm, place, line).copy = copy;
+        self.l1_line(sm, way, line).copy = copy;
     }
 
     /// An answer reaches its SM.
     pub(super) fn answered(&mut self, request: u32, r: &Request) {
         let mut copy = self.answers.remove(&request).unwrap_or_default();
-        if r.place != NONE {
-            let l1 = self.l1_line(r.sm, r.place, r.line);
+        if r.way != NONE {
+            let l1 = self.l1_line(r.sm, r.way, r.line);
             for s in members(r.sectors) {
                 l1.copy[s].join(&copy[s]);
                 copy[s].clone_from(&l1.copy[s]);
@@ -265,7 +265,7 @@ impl Checker {
     }
 
     /// A request meets its line in L2, which was `before`: a write arrives.
-    pub(super) fn l2_met(&mut self, request: u32, r: &Request, before: Line) {
+    pub(super) fn l2_met(&mut self, request: u32, r: &Request, before: LineState) {
         let writes = if r.load == NONE { self.writes.remove(&request) } else { self.writes.get(&request).copied() };
         if writes.is_none() && self.ledger.line(r.line).is_none() {
             return;
@@ -276,7 +276,7 @@ impl Checker {
         let Some(numbers) = writes else { return };
         for s in members(r.sectors) {
             let Sector { arrived, l2, .. } = &mut sectors[s];
-            if r.kind == Kind::Write && r.full.0 >> s & 1 != 0 {
+            if r.kind == RequestKind::Write && r.full.0 >> s & 1 != 0 {
                 // It overwrites what arrived before it, whatever issued first.
                 arrived.add_whole(numbers[s]);
                 l2.join(arrived);
@@ -288,7 +288,7 @@ impl Checker {
     }
 
     /// A line that was `before` is prefetched into L2.
-    pub(super) fn l2_prefetched(&mut self, line: LineAddr, before: Line) {
+    pub(super) fn l2_prefetched(&mut self, line: LineAddr, before: LineState) {
         if self.ledger.line(line).is_some() {
             let sectors = self.ledger.line_mut(line);
             let holds_bytes = before.valid.or(before.dirty).or(before.pending);
@@ -306,7 +306,7 @@ impl Checker {
     /// Memory has delivered sectors to L2.
     pub(super) fn filled(&mut self, miss: u32, line: LineAddr, sectors: SectorMask) {
         let Some(fill) = self.fills.remove(&miss) else { return };
-        let merges = !self.leaves_out(Step::FillMerge);
+        let merges = !self.leaves_out(Mutation::FillMerge);
         let known = self.ledger.line_mut(line);
         for s in members(sectors) {
             if !merges {
@@ -348,7 +348,7 @@ impl Checker {
 
     /// Dirty sectors go from L2 to memory.
     pub(super) fn written_back(&mut self, line: LineAddr, sectors: SectorMask) {
-        if sectors.is_empty() || self.leaves_out(Step::WriteBack) {
+        if sectors.is_empty() || self.leaves_out(Mutation::WriteBack) {
             return;
         }
         let known = self.ledger.line_mut(line);
@@ -374,7 +374,13 @@ impl Checker {
     }
 
     /// The host writes to a line: memory has the bytes, and L2 too if the line is there, where it was `before`.
-    pub(super) fn host_wrote(&mut self, line: LineAddr, touched: SectorMask, whole: SectorMask, before: Option<Line>) {
+    pub(super) fn host_wrote(
+        &mut self,
+        line: LineAddr,
+        touched: SectorMask,
+        whole: SectorMask,
+        before: Option<LineState>,
+    ) {
         self.open.insert(line);
         let away = self.pages.is_away(line);
         let known = self.ledger.line_mut(line);
@@ -397,7 +403,7 @@ impl Checker {
     }
 
     /// The first sector of a line of which the machine would deliver old bytes, if L2 has the line in this state.
-    fn lost(&self, line: LineAddr, sectors: SectorMask, l2: Line, slice: u32) -> Option<(usize, Origin, Copy)> {
+    fn lost(&self, line: LineAddr, sectors: SectorMask, l2: LineState, slice: u32) -> Option<(usize, Origin, Copy)> {
         let known = self.ledger.line(line)?;
         members(sectors).find_map(|s| {
             let is = |mask: SectorMask| mask.0 >> s & 1 != 0;
@@ -422,7 +428,7 @@ impl Checker {
 
 impl Machine {
     /// What was checked so far; `None` if data is not checked.
-    pub fn checked(&self) -> Option<Counts> {
+    pub fn checked(&self) -> Option<CheckCounts> {
         self.checker.as_ref().map(|c| c.counts)
     }
 
@@ -484,7 +490,7 @@ impl Machine {
     }
 
     /// Adds what was checked since an earlier reading to a tree, below `prefix`.
-    pub fn export_checked(&self, earlier: Option<Counts>, prefix: &str, stats: &mut Stats) {
+    pub fn export_checked(&self, earlier: Option<CheckCounts>, prefix: &str, stats: &mut Stats) {
         let (Some(now), earlier) = (self.checked(), earlier.unwrap_or_default()) else { return };
         let mut count =
             |name: &str, value, unit, what| stats.count(format!("{prefix}.check.{name}"), value, unit, what);

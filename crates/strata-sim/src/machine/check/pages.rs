@@ -6,8 +6,8 @@
 use super::failure::Copy;
 use super::held::Held;
 use super::ledger::{Sector, members};
-use super::{Checker, LineCopy};
-use crate::coalesce::LineRequest;
+use super::{DataChecker, LineCopy};
+use crate::coalesce::CoalescedAccess;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 use strata_core::LineAddr;
@@ -27,7 +27,7 @@ impl Pages {
     }
 }
 
-impl Checker {
+impl DataChecker {
     /// A paging mechanism has charge of these lines; none is on the device.
     pub(in crate::machine) fn pages_are(&mut self, range: Range<u64>) {
         self.pages.range = range;
@@ -60,7 +60,7 @@ impl Checker {
     }
 
     /// The issuing access is served by the host's copy.
-    pub(in crate::machine) fn remote(&mut self, request: &LineRequest, write: bool) {
+    pub(in crate::machine) fn remote(&mut self, request: &CoalescedAccess, write: bool) {
         let line = request.line;
         if write {
             self.open.insert(line);

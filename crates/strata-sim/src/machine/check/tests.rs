@@ -34,7 +34,11 @@ fn small_l2() -> GpuConfig {
 }
 
 /// Runs the kernels, the host writing `A` between them, and copies `A` out.
-fn kernels(config: &GpuConfig, leave_out: Option<Step>, kernels: &[&[&[Instr]]]) -> Result<Counts, MachineError> {
+fn kernels(
+    config: &GpuConfig,
+    leave_out: Option<Mutation>,
+    kernels: &[&[&[Instr]]],
+) -> Result<CheckCounts, MachineError> {
     let mut machine = machine(config.clone());
     machine.checker.as_mut().unwrap().leave_out = leave_out;
     for warps in kernels {
@@ -51,7 +55,7 @@ fn a_store_that_does_not_update_its_own_l1() {
     let expected = "the load of PTX line 3 in launch 1 on SM 0 at cycle CYCLE finds old data in the sector at A+0x40: \
                     L1 of SM 0 lacks the write of PTX line 2 in launch 1 on SM 0 at cycle CYCLE; \
                     an update or invalidation of L1 by its own SM was missed";
-    check(&gpu("titan-v"), Step::L1Update, &[&[&script]], expected);
+    check(&gpu("titan-v"), Mutation::L1Update, &[&[&script]], expected);
 }
 
 #[test]
@@ -64,7 +68,7 @@ fn an_l1_that_is_not_emptied_at_launch() {
     let mut left_out = machine(config.clone());
     for launch in 0..2 {
         copy_in(&mut left_out, A, 0x400);
-        left_out.checker.as_mut().unwrap().leave_out = (launch == 1).then_some(Step::L1Flush);
+        left_out.checker.as_mut().unwrap().leave_out = (launch == 1).then_some(Mutation::L1Flush);
         let result = run(&mut left_out, &[&[Instr::load(A)]]);
         match launch {
             0 => result.unwrap(),
@@ -86,7 +90,7 @@ fn a_dirty_sector_that_is_not_written_back() {
     let expected = "the load of PTX line 601 in launch 1 on SM 0 at cycle CYCLE finds old data in the sector at A+0x0: \
                     L2 slice SLICE lacks the write of PTX line 1 in launch 1 on SM 0 at cycle CYCLE; \
                     a write-back of a dirty sector was missed";
-    check(&small_l2(), Step::WriteBack, &[&[&script]], expected);
+    check(&small_l2(), Mutation::WriteBack, &[&[&script]], expected);
 }
 
 #[test]
@@ -97,7 +101,7 @@ fn a_lost_write_back_that_nobody_reads_is_found_at_the_end_of_the_kernel() {
     config.l2.copies_fill = false;
     let expected = "the end of a kernel finds old data in the sector at A+0x0: memory lacks the write of PTX line 1 \
                     in launch 1 on SM 0 at cycle CYCLE; a write-back of a dirty sector was missed";
-    check(&config, Step::WriteBack, &[&[&script]], expected);
+    check(&config, Mutation::WriteBack, &[&[&script]], expected);
 }
 
 #[test]
@@ -108,7 +112,7 @@ fn a_fill_that_overwrites_what_a_store_had_put_there() {
     let expected = "the load of PTX line 2 in launch 1 on SM 0 at cycle CYCLE finds old data in the sector at A+0x0: \
                     L2 slice SLICE lacks the write of PTX line 1 in launch 1 on SM 0 at cycle CYCLE; \
                     a fill was not merged with bytes that stores had written";
-    check(&config, Step::FillMerge, &[&[&script]], expected);
+    check(&config, Mutation::FillMerge, &[&[&script]], expected);
 }
 
 #[test]
@@ -197,7 +201,7 @@ fn without_cycles(message: &str) -> String {
 }
 
 #[track_caller]
-fn check(config: &GpuConfig, step: Step, scripts: &[&[&[Instr]]], expected: &str) {
+fn check(config: &GpuConfig, step: Mutation, scripts: &[&[&[Instr]]], expected: &str) {
     if let Err(error) = kernels(config, None, scripts) {
         panic!("nothing is left out, yet: {error}");
     }

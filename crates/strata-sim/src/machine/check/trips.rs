@@ -5,7 +5,7 @@
 //! nobody is promised anything, but by L2: from the acknowledgement on, L2 may not answer without the block's writes.
 
 use super::ledger::{Origin, Sector, members};
-use super::{Checker, LineCopy, SECTORS};
+use super::{DataChecker, LineCopy, SECTORS};
 use crate::machine::sm_memory::Request;
 use strata_core::LineAddr;
 
@@ -44,7 +44,7 @@ impl Trips {
     }
 }
 
-impl Checker {
+impl DataChecker {
     /// A trip sets out from an SM; trips are numbered in this order, but for those that overtake others.
     pub(in crate::machine) fn trip_begins(&mut self, number: u32, sm: u32, cycle: u64) {
         let trips = &mut self.trips.0;

@@ -2,12 +2,12 @@
 
 use super::{Stage, Trip};
 use crate::link::Direction;
-use crate::machine::check::Step;
+use crate::machine::check::Mutation;
 use crate::machine::warp::{NEVER, Ready};
 use crate::machine::{Event, Machine};
 use crate::seam::StackId;
 use crate::time::Picos;
-use crate::view::{Action, View};
+use crate::view::{MemoryClass, View};
 use strata_core::{Addr, Bytes, Space};
 
 impl Machine {
@@ -15,7 +15,7 @@ impl Machine {
     pub(in crate::machine) fn sets_out(&mut self, index: u32, view: &View, at: u64) -> bool {
         let op = &view.ops[self.warps[index as usize].next as usize];
         let is_looking = self.offload.as_ref().is_some_and(|o| o.visits[index as usize].stage == Stage::Looking);
-        if !is_looking || !matches!(op.action, Action::Load | Action::Store | Action::Generic) {
+        if !is_looking || !matches!(op.memory, MemoryClass::Load | MemoryClass::Store | MemoryClass::Generic) {
             return false;
         }
         let batch = &self.warps[index as usize].batch;
@@ -86,7 +86,7 @@ impl Machine {
         if let Some(checker) = &mut self.checker {
             checker.trip_begins(visit.trip.number, visit.trip.sm, now);
         }
-        let waits = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Step::Drain));
+        let waits = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Mutation::Drain));
         if waits && offload.terms.keeps_coherent() {
             visit.trip.stores.clone_from(&offload.stores[visit.trip.sm as usize]);
         }
@@ -148,7 +148,7 @@ impl Machine {
         let lanes = self.warps[index as usize].batch.ops.first().map_or(0, |op| op.mask.count_ones());
         self.stack_stats.instructions += u64::from(trip.issues) * u64::from(lanes);
         let sm = self.sm_of(stack);
-        let drops = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Step::NearFlush));
+        let drops = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Mutation::NearFlush));
         if drops && coherent {
             self.drop_all_from_l1(sm);
         }

@@ -5,7 +5,7 @@
 
 use super::Stage;
 use crate::cache::SectorMask;
-use crate::coalesce::LineRequest;
+use crate::coalesce::CoalescedAccess;
 use crate::machine::channel_port::DramTag;
 use crate::machine::{Event, Machine, NONE};
 use crate::seam::Dir;
@@ -14,7 +14,7 @@ use strata_core::{Space, WarpId};
 
 impl Machine {
     /// The lines of an access to memory, for a mechanism that learns from them.
-    pub(in crate::machine) fn offload_observes(&mut self, warp: u32, space: Space, lines: &[LineRequest]) {
+    pub(in crate::machine) fn offload_observes(&mut self, warp: u32, space: Space, lines: &[CoalescedAccess]) {
         let Some(offload) = &mut self.offload else { return };
         let in_candidate = offload.visits[warp as usize].stage != Stage::Outside;
         if in_candidate && matches!(space, Space::Global | Space::Local) && offload.mechanism.observes() {

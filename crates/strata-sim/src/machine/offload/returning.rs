@@ -2,7 +2,7 @@
 
 use super::Stage;
 use crate::link::Direction;
-use crate::machine::check::Step;
+use crate::machine::check::Mutation;
 use crate::machine::{Event, Machine};
 use crate::time::Picos;
 use strata_core::{Bytes, LineAddr, WarpId};
@@ -68,10 +68,10 @@ impl Machine {
         self.stack_stats.dirty_lines += trip.written.len() as u64;
         let drops = |m: &mut Self, step| !m.checker.as_mut().is_some_and(|c| c.leaves_out(step));
         for &line in &trip.written {
-            if drops(self, Step::RequesterDrop) {
+            if drops(self, Mutation::RequesterDrop) {
                 self.sms[trip.sm as usize].memory.l1.invalidate(line);
             }
-            if drops(self, Step::L2Drop) {
+            if drops(self, Mutation::L2Drop) {
                 self.drop_from_l2(line);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::Offloader;
 use crate::config::load;
-use crate::machine::check::Step;
+use crate::machine::check::Mutation;
 use crate::machine::testing::run;
 use crate::machine::{Machine, MachineBuilder, MachineError};
 use crate::seam::{Arrival, Candidate, Offload, StackId, StackUse, Terms};
@@ -183,7 +183,7 @@ fn a_line_that_is_on_its_way_to_l2_when_a_block_changed_it_is_fetched_again() {
 /// Two kernels; in the second a step is left out, once.
 fn with_left_out(
     blocks: &[RangeInclusive<u32>],
-    step: Option<Step>,
+    step: Option<Mutation>,
     kernels: [&[Instr]; 2],
 ) -> Result<(), MachineError> {
     let mut machine = machine(&["l1.flush_at_launch=false"], blocks, false);
@@ -194,7 +194,7 @@ fn with_left_out(
 }
 
 #[track_caller]
-fn check(blocks: &[RangeInclusive<u32>], step: Step, kernels: [&[Instr]; 2], expected: &str) {
+fn check(blocks: &[RangeInclusive<u32>], step: Mutation, kernels: [&[Instr]; 2], expected: &str) {
     with_left_out(blocks, None, kernels).expect("nothing is left out");
     let error = with_left_out(blocks, Some(step), kernels).expect_err("not found").to_string();
     assert!(error.ends_with(expected), "{error}");
@@ -203,27 +203,27 @@ fn check(blocks: &[RangeInclusive<u32>], step: Step, kernels: [&[Instr]; 2], exp
 #[test]
 fn a_block_that_does_not_wait_for_stores_reads_old_data() {
     let cause = "the stack did not drop its cache before the block began, or the block overtook a store";
-    check(&[1..=1], Step::Drain, [&[], &[Instr::store(A), Instr::load(A)]], cause);
+    check(&[1..=1], Mutation::Drain, [&[], &[Instr::store(A), Instr::load(A)]], cause);
 }
 
 #[test]
 fn a_stack_that_keeps_its_cache_reads_old_data() {
     let cause = "the stack did not drop its cache before the block began, or the block overtook a store";
     let first = [Instr::load_past_l1(A + 0x400), Instr::load(A)];
-    check(&[1..=1], Step::NearFlush, [&first, &[Instr::store(A), Instr::load(A)]], cause);
+    check(&[1..=1], Mutation::NearFlush, [&first, &[Instr::store(A), Instr::load(A)]], cause);
 }
 
 #[test]
 fn a_requester_that_keeps_what_a_block_wrote_reads_old_data() {
     let cause = "what an offloaded block wrote was not dropped when it ended";
-    check(&[1..=1], Step::RequesterDrop, [&[], &[Instr::load(A), Instr::store(A), Instr::load(A)]], cause);
+    check(&[1..=1], Mutation::RequesterDrop, [&[], &[Instr::load(A), Instr::store(A), Instr::load(A)]], cause);
 }
 
 #[test]
 fn an_l2_that_keeps_what_a_block_wrote_answers_with_old_data() {
     let cause = "what an offloaded block wrote was not dropped when it ended";
     let script = [Instr::load_past_l1(A), Instr::store(A), Instr::load_past_l1(A)];
-    check(&[1..=1], Step::L2Drop, [&[], &script], cause);
+    check(&[1..=1], Mutation::L2Drop, [&[], &script], cause);
 }
 
 /// Learns from one instance, then moves everything to stack 0 and offloads.

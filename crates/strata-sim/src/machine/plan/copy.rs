@@ -5,7 +5,7 @@ use super::{Deferred, MemorySides, Partition, Running, STEP_BITS};
 use crate::cache::SectorMask;
 use crate::image::ZEROS;
 use crate::machine::home::Home;
-use crate::machine::sm_memory::Kind;
+use crate::machine::sm_memory::RequestKind;
 use crate::machine::{Event, Machine};
 use crate::seam::{Dir, Line, LocalLine, Move, StepSet, Wanted};
 use crate::time::Cycles;
@@ -13,7 +13,7 @@ use strata_core::{LineAddr, SECTOR_BYTES};
 
 /// What a plan takes from L2, and the steps that bring it otherwise.
 #[derive(Clone, Copy)]
-pub(super) struct Source {
+pub(super) struct CopySource {
     pub(super) line: LocalLine,
     pub(super) sectors: SectorMask,
     pub(super) otherwise: StepSet,
@@ -49,8 +49,8 @@ impl MemorySides {
 impl Machine {
     /// Takes what it can of a line from L2. If that is all, the step ends when L2 has read it and the steps that would bring
     /// it are left out; else those go on, which takes longer.
-    pub(super) fn begin_copy(&mut self, step: u32, home: Home, source: Source, now: u64) {
-        let Source { line, sectors, otherwise } = source;
+    pub(super) fn begin_copy(&mut self, step: u32, home: Home, source: CopySource, now: u64) {
+        let CopySource { line, sectors, otherwise } = source;
         let (named, mut there) = self.clean_in_l2(home, line, sectors);
         let Some(sides) = &mut self.sides else { return };
         let running = &mut sides.running[step >> STEP_BITS];
@@ -74,8 +74,8 @@ impl Machine {
             let slice = self.interleave.home(named).slice;
             let s = &mut self.slices[usize::from(slice)];
             s.stats.copied += u64::from(copied.count());
-            let service = s.occupy(Kind::Read, copied, SectorMask::NONE, now, &self.config.l2);
-            self.l2_serves(Kind::Read, service);
+            let service = s.occupy(RequestKind::Read, copied, SectorMask::NONE, now, &self.config.l2);
+            self.l2_serves(RequestKind::Read, service);
             if copied == sectors {
                 self.queue.push(self.config.clock.l2.edge(Cycles(service.ready)), Event::new(Event::STEP, step));
                 return;

@@ -8,10 +8,10 @@ mod copy;
 
 use super::home::Home;
 use super::l2::Miss;
-use super::tables::{Lookup, Table};
+use super::tables::{Table, TableLookup};
 use super::{Event, Machine, NONE};
 use crate::cache::SectorMask;
-use crate::image::{Image, ZEROS};
+use crate::image::{MemoryImage, ZEROS};
 use crate::link::{Direction, Link};
 use crate::seam::{
     Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, MemorySide, Move, Parts, Plan,
@@ -20,7 +20,7 @@ use crate::seam::{
 use crate::side_stats::{SideReading, Traffic};
 use crate::slab::Slab;
 use crate::time::{Cycles, Picos};
-use copy::Source;
+use copy::CopySource;
 use strata_core::{Bytes, HostEvent, LINE_BYTES, LineAddr, Paged, SECTOR_BYTES};
 
 /// The memory sides of all partitions, and the parts of the machine that they asked for.
@@ -39,9 +39,9 @@ pub(super) struct MemorySides {
 
 struct Partition {
     chain: Vec<Box<dyn MemorySide>>,
-    image: Option<Image>,
+    image: Option<MemoryImage>,
     tables: Vec<Table>,
-    units: Vec<Unit>,
+    units: Vec<SideUnit>,
     /// Lines by their local number, to look them up in L2; kept only beside an image: who copies lines compares data.
     lines: Paged<Option<LineAddr>>,
 }
@@ -61,7 +61,7 @@ impl Partition {
 
 /// A unit of a partition.
 #[derive(Clone, Copy)]
-struct Unit {
+struct SideUnit {
     /// When it is free, L2 cycles.
     free: u64,
     uses: u64,
@@ -88,7 +88,7 @@ struct Running {
     plan: Plan,
     home: Home,
     miss: u32,
-    place: Option<Kept>,
+    kept: Option<Kept>,
     /// It has waited for a table's sector, which is a request of its own.
     fetched: bool,
     begun: u16,
@@ -134,10 +134,10 @@ impl MemorySides {
                     names = [vec!["data", "metadata"], parts.traffic.clone()].concat();
                 }
                 Partition {
-                    image: chain.iter().any(|side| side.needs_data()).then(Image::default),
+                    image: chain.iter().any(|side| side.needs_data()).then(MemoryImage::default),
                     chain,
                     tables: parts.tables.iter().map(|&spec| Table::new(spec)).collect(),
-                    units: parts.units.iter().map(|&use_fj| Unit { free: 0, uses: 0, use_fj }).collect(),
+                    units: parts.units.iter().map(|&use_fj| SideUnit { free: 0, uses: 0, use_fj }).collect(),
                     lines: Paged::default(),
                 }
             })
@@ -310,8 +310,8 @@ impl Machine {
         let Some(sides) = &mut self.sides else { return };
         let more = sides.plan.fill.without(asked.sectors);
         if asked.miss != NONE && !more.is_empty() {
-            let Miss { slice, place, sectors } = &mut self.misses[asked.miss];
-            *sectors = asked.sectors.or(self.slices[usize::from(*slice)].will_fill(*place, more));
+            let Miss { slice, way, sectors } = &mut self.misses[asked.miss];
+            *sectors = asked.sectors.or(self.slices[usize::from(*slice)].will_fill(*way, more));
         }
         // Most plans are one access to DRAM: those need no record of what has ended.
         if let [Step { what: Move::Dram { at, sectors, dir, why }, gates_reply: true, .. }] = sides.plan.steps[..]
@@ -344,7 +344,7 @@ impl Machine {
             plan: sides.plan.clone(),
             home: asked.home,
             miss: asked.miss,
-            place: Some(kept),
+            kept: Some(kept),
             fetched: false,
             begun: 0,
             ended: 0,
@@ -375,7 +375,7 @@ impl Machine {
             self.queue.push(t, Event::new(Event::FILL, std::mem::replace(&mut r.miss, NONE)));
         }
         let slice = r.home.slice;
-        let left = r.place.take_if(|kept| match kept {
+        let left = r.kept.take_if(|kept| match kept {
             Kept::Queue => r.fetched || r.begun == all,
             Kept::Posted => r.ended == all,
         });
@@ -436,7 +436,7 @@ impl Machine {
             }
             Move::Table { table, entry, dir } => self.begin_table_step(step, table.0, entry, dir, home, now),
             Move::CopyFromL2 { line, sectors, otherwise } => {
-                self.begin_copy(step, home, Source { line, sectors, otherwise }, now);
+                self.begin_copy(step, home, CopySource { line, sectors, otherwise }, now);
             }
         }
     }
@@ -457,11 +457,11 @@ impl Machine {
         let t = &mut sides.partitions[usize::from(home.partition)].tables[usize::from(table)];
         let (found, left) = t.look_up(entry, dir, step);
         let hit = now + u64::from(t.spec.latency);
-        sides.running[step >> STEP_BITS].fetched |= !matches!(found, Lookup::Hit);
+        sides.running[step >> STEP_BITS].fetched |= !matches!(found, TableLookup::Hit);
         match found {
-            Lookup::Hit => self.queue.push(self.config.clock.l2.edge(Cycles(hit)), Event::new(Event::STEP, step)),
-            Lookup::Waits => {}
-            Lookup::Fetch(at, sector) => {
+            TableLookup::Hit => self.queue.push(self.config.clock.l2.edge(Cycles(hit)), Event::new(Event::STEP, step)),
+            TableLookup::Waits => {}
+            TableLookup::Fetch(at, sector) => {
                 sides.count(TrafficId::METADATA, Dir::Read, false, SECTOR_BYTES);
                 let tag = Event::new(Event::TABLE, step).0;
                 if let Some((_, sectors)) = left {

@@ -1,13 +1,14 @@
-//! Where the machine tells those who watch it: the data checker and the explanation of waiting.
+//! Probe points: where the machine notifies its observers, the data checker (`--check-data`) and the explanation of waiting
+//! (`--explain`).
 //!
-//! Each place of the machine calls one function here. With nobody watching that costs a test of an `Option`; watchers change
-//! nothing of what the machine does.
+//! Each place of the machine that an observer wants to know of calls one function here. Without observers that costs a test of
+//! an `Option`; observers change nothing of what the machine does.
 
 use super::explain::Wait;
-use super::sm_memory::{Kind, LineOp, Request};
+use super::sm_memory::{LineOp, Request, RequestKind};
 use super::{Machine, NONE};
-use crate::cache::{Line, Place, SectorMask};
-use crate::coalesce::LineRequest;
+use crate::cache::{LineState, SectorMask, WayIndex};
+use crate::coalesce::CoalescedAccess;
 use crate::seam::PageRange;
 use crate::time::{Cycles, Picos};
 use crate::view::MicroOp;
@@ -16,7 +17,7 @@ use strata_core::LineAddr;
 impl Machine {
     /// A memory instruction issues at core cycle `at`.
     #[inline]
-    pub(super) fn watch_issue(&mut self, warp: u32, op: &MicroOp, at: u64) {
+    pub(super) fn probe_issue(&mut self, warp: u32, op: &MicroOp, at: u64) {
         let trip = self.trip_of(warp);
         if let Some(c) = &mut self.checker {
             let w = &self.warps[warp as usize];
@@ -30,7 +31,7 @@ impl Machine {
 
     /// A line request sets out at core cycle `at`.
     #[inline]
-    pub(super) fn watch_sent(&mut self, request: u32, at: u64) {
+    pub(super) fn probe_send(&mut self, request: u32, at: u64) {
         if let Some(c) = &mut self.checker {
             c.sent(request, &self.requests[request]);
         }
@@ -44,7 +45,7 @@ impl Machine {
 
     /// A request that waited `held` core cycles for an MSHR leaves its SM and is at L2 after `time`.
     #[inline]
-    pub(super) fn watch_leave(&mut self, kind: Kind, held: u64, time: Picos) {
+    pub(super) fn probe_inject(&mut self, kind: RequestKind, held: u64, time: Picos) {
         if let Some(e) = &mut self.explanation {
             let clock = &self.config.clock;
             e.waited(kind, Wait::Mshr, clock.core.span(Cycles(held)));
@@ -55,7 +56,7 @@ impl Machine {
 
     /// A slice serves a request after `waited` L2 cycles; a hit has its data `latency` later.
     #[inline]
-    pub(super) fn watch_slice(&mut self, kind: Kind, waited: u64, latency: u32) {
+    pub(super) fn probe_slice(&mut self, kind: RequestKind, waited: u64, latency: u32) {
         if let Some(e) = &mut self.explanation {
             e.waited(kind, Wait::Slice, self.config.clock.l2.span(Cycles(waited)));
             e.waited(kind, Wait::Travel, self.config.clock.l2.span(Cycles(u64::from(latency))));
@@ -64,7 +65,7 @@ impl Machine {
 
     /// A request found room at its slice after `waited` L2 cycles.
     #[inline]
-    pub(super) fn watch_room(&mut self, kind: Kind, waited: u64) {
+    pub(super) fn probe_queue_wait(&mut self, kind: RequestKind, waited: u64) {
         if let Some(e) = &mut self.explanation {
             e.waited(kind, Wait::MemoryQueue, self.config.clock.l2.span(Cycles(waited)));
         }
@@ -72,13 +73,13 @@ impl Machine {
 
     /// A request meets its line in L2, which was `before`; a hit has its data at L2 cycle `ready`.
     #[inline]
-    pub(super) fn watch_l2(&mut self, request: u32, before: Line, ready: u64) {
+    pub(super) fn probe_l2_access(&mut self, request: u32, before: LineState, ready: u64) {
         if let Some(c) = &mut self.checker {
             c.l2_met(request, &self.requests[request], before);
         }
         if let Some(e) = &mut self.explanation {
             let r = &self.requests[request];
-            let missing = if r.kind == Kind::Write { SectorMask::NONE } else { r.sectors.without(before.valid) };
+            let missing = if r.kind == RequestKind::Write { SectorMask::NONE } else { r.sectors.without(before.valid) };
             e.asked(&self.names, r.line, r.sectors, missing);
             if !missing.is_empty() {
                 e.misses(request, self.config.clock.l2.edge(Cycles(ready)));
@@ -87,7 +88,7 @@ impl Machine {
     }
 
     /// A line that was `before` is prefetched into L2.
-    pub(super) fn watch_l2_prefetch(&mut self, line: LineAddr, before: Line) {
+    pub(super) fn probe_l2_prefetch(&mut self, line: LineAddr, before: LineState) {
         if let Some(c) = &mut self.checker {
             c.l2_prefetched(line, before);
         }
@@ -95,7 +96,7 @@ impl Machine {
 
     /// L2 asks memory for sectors.
     #[inline]
-    pub(super) fn watch_fetch(&mut self, miss: u32, line: LineAddr, sectors: SectorMask) {
+    pub(super) fn probe_fetch(&mut self, miss: u32, line: LineAddr, sectors: SectorMask) {
         if let Some(c) = &mut self.checker {
             c.fetched(miss, line);
         }
@@ -106,7 +107,7 @@ impl Machine {
 
     /// L2 writes sectors to memory.
     #[inline]
-    pub(super) fn watch_put(&mut self, line: LineAddr, sectors: SectorMask) {
+    pub(super) fn probe_write_back(&mut self, line: LineAddr, sectors: SectorMask) {
         if let Some(c) = &mut self.checker {
             c.written_back(line, sectors);
         }
@@ -117,15 +118,15 @@ impl Machine {
 
     /// Memory has delivered sectors to a slice.
     #[inline]
-    pub(super) fn watch_fill(&mut self, miss: u32, slice: u16, place: Place, sectors: SectorMask) {
+    pub(super) fn probe_fill(&mut self, miss: u32, slice: u16, way: WayIndex, sectors: SectorMask) {
         if let Some(c) = &mut self.checker {
-            c.filled(miss, self.slices[usize::from(slice)].tags.address(place), sectors);
+            c.filled(miss, self.slices[usize::from(slice)].tags.address(way), sectors);
         }
     }
 
     /// Clean sectors of a line go to the victim buffer of their slice, which may keep them.
     #[inline]
-    pub(super) fn watch_evicted(&mut self, line: LineAddr, clean: SectorMask) {
+    pub(super) fn probe_evict(&mut self, line: LineAddr, clean: SectorMask) {
         if let Some(c) = &mut self.checker {
             c.evicted(line, clean);
         }
@@ -133,21 +134,21 @@ impl Machine {
 
     /// A victim buffer gives sectors back to L2.
     #[inline]
-    pub(super) fn watch_supplied(&mut self, line: LineAddr, sectors: SectorMask) {
+    pub(super) fn probe_victim_supply(&mut self, line: LineAddr, sectors: SectorMask) {
         if let Some(c) = &mut self.checker {
             c.supplied(line, sectors);
         }
     }
 
     /// A store of a stack's SM goes to memory.
-    pub(super) fn watch_near_write(&mut self, request: u32) {
+    pub(super) fn probe_stack_write(&mut self, request: u32) {
         if let Some(c) = &mut self.checker {
             c.near_written(request, &self.requests[request]);
         }
     }
 
     /// A stack's SM asks memory.
-    pub(super) fn watch_near_read(&mut self, request: u32) {
+    pub(super) fn probe_stack_read(&mut self, request: u32) {
         if let Some(c) = &mut self.checker {
             c.near_read(request, &self.requests[request]);
         }
@@ -155,7 +156,7 @@ impl Machine {
 
     /// L2 has what a request wants at L2 cycle `ready`.
     #[inline]
-    pub(super) fn watch_served(&mut self, request: u32, ready: u64) {
+    pub(super) fn probe_l2_reply(&mut self, request: u32, ready: u64) {
         if let Some(c) = &mut self.checker {
             let r = &self.requests[request];
             c.l2_answers(request, r, u32::from(r.home.slice));
@@ -167,7 +168,7 @@ impl Machine {
 
     /// An answer needs so long to its SM.
     #[inline]
-    pub(super) fn watch_reply(&mut self, kind: Kind, time: Picos) {
+    pub(super) fn probe_reply_port(&mut self, kind: RequestKind, time: Picos) {
         if let Some(e) = &mut self.explanation {
             let travel = self.config.clock.interconnect.span(Cycles(u64::from(self.config.crossbar.reply_cycles)));
             e.passed(kind, Wait::ReplyPort, time, travel);
@@ -176,7 +177,7 @@ impl Machine {
 
     /// An answer reaches its SM.
     #[inline]
-    pub(super) fn watch_answer(&mut self, request: u32, r: &Request) {
+    pub(super) fn probe_reply(&mut self, request: u32, r: &Request) {
         if let Some(c) = &mut self.checker {
             c.answered(request, r);
         }
@@ -184,17 +185,17 @@ impl Machine {
 
     /// A load takes sectors that are in L1.
     #[inline]
-    pub(super) fn watch_l1_hit(&mut self, sm: u32, place: Option<Place>, line: LineAddr, sectors: SectorMask) {
-        if let (Some(c), Some(place)) = (&mut self.checker, place)
+    pub(super) fn probe_l1_hit(&mut self, sm: u32, way: Option<WayIndex>, line: LineAddr, sectors: SectorMask) {
+        if let (Some(c), Some(way)) = (&mut self.checker, way)
             && !sectors.is_empty()
         {
-            c.l1_hit(sm, place, line, sectors);
+            c.l1_hit(sm, way, line, sectors);
         }
     }
 
     /// A load waits for a line that another request brings to L1.
     #[inline]
-    pub(super) fn watch_waiter(&mut self, waiter: u32) {
+    pub(super) fn probe_l1_merge(&mut self, waiter: u32) {
         if let Some(c) = &mut self.checker {
             c.waits(waiter, self.requests[waiter].line);
         }
@@ -202,24 +203,24 @@ impl Machine {
 
     /// A load that waited for a line gets it.
     #[inline]
-    pub(super) fn watch_waiter_served(&mut self, waiter: u32, w: &Request) {
+    pub(super) fn probe_waiter_served(&mut self, waiter: u32, w: &Request) {
         if let Some(c) = &mut self.checker {
-            debug_assert_ne!(w.place, NONE);
+            debug_assert_ne!(w.way, NONE);
             c.waiter_served(waiter, w);
         }
     }
 
     /// A store that has been sent passes through L1, where its line was `before`.
     #[inline]
-    pub(super) fn watch_l1_write(&mut self, sm: u32, place: Place, request: &LineRequest, before: Line) {
+    pub(super) fn probe_l1_write(&mut self, sm: u32, way: WayIndex, request: &CoalescedAccess, before: LineState) {
         if let Some(c) = &mut self.checker {
-            c.l1_written(sm, place, request, before);
+            c.l1_written(sm, way, request, before);
         }
     }
 
     /// A line request whose page was waited for goes on at core cycle `at`: it is that instruction's turn again.
     #[inline]
-    pub(super) fn watch_goes_on(&mut self, op: &LineOp, at: u64) {
+    pub(super) fn probe_replay(&mut self, op: &LineOp, at: u64) {
         if let Some(c) = &mut self.checker {
             c.issues(op.sm, op.pc, at, 0);
         }
@@ -229,14 +230,14 @@ impl Machine {
     }
 
     /// Pages have come to the device.
-    pub(super) fn watch_arrival(&mut self, pages: PageRange) {
+    pub(super) fn probe_page_in(&mut self, pages: PageRange) {
         if let (Some(c), Some(tlbs)) = (&mut self.checker, &self.tlbs) {
             c.arrives(tlbs.lines_of(pages));
         }
     }
 
     /// Pages have left the device; `copied`: their bytes go to the host.
-    pub(super) fn watch_departure(&mut self, pages: PageRange, copied: bool) {
+    pub(super) fn probe_page_out(&mut self, pages: PageRange, copied: bool) {
         if let (Some(c), Some(tlbs)) = (&mut self.checker, &self.tlbs) {
             c.leaves(tlbs.lines_of(pages), copied);
         }
@@ -244,20 +245,20 @@ impl Machine {
 
     /// A line request is served by the host.
     #[inline]
-    pub(super) fn watch_remote(&mut self, op: &LineOp) {
+    pub(super) fn probe_remote(&mut self, op: &LineOp) {
         if let Some(c) = &mut self.checker {
-            c.remote(&op.request, op.is_write());
+            c.remote(&op.access, op.is_write());
         }
     }
 
     /// The host writes to a line; how it was in L2 before, if it is there.
     #[inline]
-    pub(super) fn watch_host_write(
+    pub(super) fn probe_host_write(
         &mut self,
         line: LineAddr,
         touched: SectorMask,
         whole: SectorMask,
-        before: Option<Line>,
+        before: Option<LineState>,
     ) {
         if let Some(c) = &mut self.checker {
             c.host_wrote(line, touched, whole, before);
