@@ -1,8 +1,8 @@
 //! What TOM has to know of a program before it runs: found by executing it once without time, and kept for later runs.
 
 use crate::candidate::Assumptions;
-use crate::mechanism::Foreknowledge;
-use crate::near_data::{assumptions, stacks, tables};
+use crate::mechanism::{assumptions, stacks, tables};
+use crate::runtime::Foreknowledge;
 use crate::settings::Settings;
 use crate::survey::Survey;
 use crate::table::Table;

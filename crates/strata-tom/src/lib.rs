@@ -45,13 +45,13 @@ pub mod analyser;
 pub mod candidate;
 pub mod controller;
 mod foreknowledge;
-pub mod mechanism;
-mod near_data;
+mod mechanism;
 pub mod offsets;
+pub mod runtime;
 pub mod settings;
 pub mod storage;
 pub mod survey;
 pub mod table;
 
 pub use foreknowledge::survey;
-pub use near_data::register;
+pub use mechanism::register;

@@ -1,332 +1,193 @@
-//! TOM in a machine: the offload controller, the analyser and the mapping on the seams.
-//!
-//! While data are at the host, instances run on the GPU and the analyser watches them. When it has seen enough, the machine
-//! stops, the best mapping is applied to the ranges that candidates accessed, and from then on instances are offloaded.
+//! TOM as a mechanism, `tom`: its settings checked against the GPU, what it has to know of the program before, its place in the
+//! machine, and what is saved of it.
 
-use crate::allocations::Allocations;
-use crate::analyser::{Instance, LOWEST_BIT, Seen};
-use crate::controller::{Stays, decide};
-use crate::settings::{Mapping, Policy, Settings};
+use crate::analyser::{LOWEST_BIT, MAPPINGS, Seen};
+use crate::candidate::Assumptions;
+use crate::foreknowledge::foreknowledge;
+use crate::runtime::Tom;
+use crate::settings::{Policy, SETTINGS, Settings};
 use crate::table::Table;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use strata_core::stats::Unit;
-use strata_core::{Addr, Bytes, LANES, LineAddr, OpInfo, WarpId};
-use strata_sim::seam::{Arrival, Candidate, Offload, Place, Placed, SideCount, StackId, StackUse, Terms};
+use serde_json::{Value, json};
+use std::path::Path;
+use strata_core::settings::{Setting, Settings as Values};
+use strata_core::{Bytes, HostEvent, files};
+use strata_mechanism::{Conflict, Mechanism, MechanismError, NameTaken, Preparation, Prepared, Registry, Role, With};
+use strata_sim::MachineBuilder;
+use strata_sim::config::{GpuConfig, WritePolicy};
+use strata_sim::seam::HostListener;
 use strata_sim::stack_map::StackMap;
 
-/// Core cycles from the end of learning until warps go on: an interrupt to the host and back (choice: 1 us at 1.4 GHz). The
-/// copy itself is the one that the program makes before its first kernel, with TOM or without.
-const INTERRUPT_CYCLES: u64 = 1_400;
-
-/// Bytes of one register of a warp: 4 B for each of 32 lanes (TOM, section 3.1.1).
-const REGISTER_BYTES: u64 = 4 * LANES as u64;
-
-/// Bytes of a request besides its registers: the program counters of begin and end, and the active mask (TOM, section 4.2).
-const REQUEST_BYTES: u64 = 3 * 4;
-
-/// Local lines of mapped ranges are counted from here, so that they meet none of those that the baseline map places.
-const MAPPED_LINES: u64 = 1 << 32;
-
-/// What is known of the program before it runs.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Foreknowledge {
-    /// Instances of candidates that it will execute.
-    pub instances: u64,
-    /// The mapping that suits all of them best: its number.
-    pub best: Option<usize>,
-    /// Where the ranges begin that candidates access.
-    pub accessed: Vec<LineAddr>,
+/// Registers TOM.
+pub fn register(registry: &mut Registry) -> Result<(), NameTaken> {
+    registry.register(NearData)
 }
 
-/// What became of instances.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-struct Counts {
-    instances: u64,
-    learned_from: u64,
-    learning: u64,
-    off: u64,
-    condition: u64,
-    tx_busy: u64,
-    rx_busy: u64,
-    full: u64,
-    alu_busy: u64,
-}
+/// Near-data processing.
+struct NearData;
 
-/// The mechanism, shared by the seams and by whoever tells it of the program.
-#[derive(Clone)]
-pub struct Tom(Arc<Mutex<State>>);
+/// What the machine counts of offloading: shown if it is 0, too.
+const OF_STACKS: [&str; 5] =
+    ["offload.blocks", "offload.thread_instructions", "stacks.tx", "stacks.rx", "stacks.cross"];
 
-struct State {
-    settings: Settings,
-    map: StackMap,
-    /// Warps that fit on the SM of a stack.
-    warps: u32,
-    /// By module and kernel.
-    tables: BTreeMap<(u32, String), Arc<Table>>,
-    current: Arc<Table>,
-    allocations: Allocations,
-    /// Ranges that candidates will access, if an oracle has told.
-    accessed: Vec<LineAddr>,
-    /// Instances to learn from before data move; none once they have.
-    learning: Option<u64>,
-    running: BTreeMap<WarpId, Instance>,
-    seen: Seen,
-    /// The mapping of marked ranges.
-    mapping: Option<usize>,
-    counts: Counts,
-}
+/// Why nothing stands between L2 and memory.
+const PAST_L2: &str = "SMs on memory stacks go past L2, so they would not find what the other has changed behind it";
 
-impl Tom {
-    /// For a machine whose stacks are `map`, each with an SM for so many warps.
-    pub fn new(settings: Settings, map: StackMap, warps: u32, known: Foreknowledge) -> Self {
-        let counted = (settings.learning_share * known.instances as f64).ceil() as u64;
-        let learning = (settings.mapping == Mapping::Learned)
-            .then(|| settings.learning_instances.unwrap_or(counted))
-            .filter(|&n| n > 0);
-        let mapping = known.best.filter(|_| settings.mapping == Mapping::Oracle);
-        let accessed = if settings.mapping == Mapping::Oracle { known.accessed } else { Vec::new() };
-        Self(Arc::new(Mutex::new(State {
-            settings,
-            map,
-            warps,
-            tables: BTreeMap::new(),
-            current: Arc::default(),
-            allocations: Allocations::default(),
-            accessed,
-            learning,
-            running: BTreeMap::new(),
-            seen: Seen::default(),
-            mapping,
-            counts: Counts::default(),
-        })))
+impl Mechanism for NearData {
+    fn name(&self) -> &'static str {
+        "tom"
     }
 
-    /// A module was loaded: these are the tables of its kernels.
-    pub fn loaded(&self, module: u32, tables: Vec<(String, Table)>) {
-        let state = &mut *self.lock();
-        state.tables.extend(tables.into_iter().map(|(kernel, table)| ((module, kernel), Arc::new(table))));
+    fn description(&self) -> &'static str {
+        "TOM: blocks of code run on SMs in the memory stacks that hold their data"
     }
 
-    /// The next kernel is this one.
-    pub fn launches(&self, module: u32, kernel: &str) {
-        let state = &mut *self.lock();
-        state.current = state.tables.get(&(module, kernel.to_owned())).cloned().unwrap_or_default();
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
     }
 
-    /// The program gets memory.
-    pub fn allocated(&self, start: Addr, size: Bytes) {
-        let state = &mut *self.lock();
-        let is_candidates = state.mapping.is_some() && state.accessed.contains(&start.line());
-        state.allocations.allocated(start, size, is_candidates);
+    fn roles(&self) -> &'static [Role] {
+        &[Role::Offloads]
     }
 
-    /// The program gives memory back.
-    pub fn freed(&self, start: Addr) {
-        self.lock().allocations.freed(start);
-    }
-
-    /// The lowest address bit of the mapping that was chosen, if one was.
-    pub fn mapped_by(&self) -> Option<u32> {
-        self.lock().mapping.map(|m| LOWEST_BIT + m as u32)
-    }
-
-    /// Looks at what the analyser has seen.
-    pub fn look_at_seen<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
-        look(&self.lock().seen)
-    }
-
-    /// One thread at a time has to do with it, so nobody ever waits here.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// An instance has been watched to its end, or for long enough. True if that was the last one needed.
-    fn has_seen(&mut self, warp: WarpId) -> bool {
-        let Some(instance) = self.running.remove(&warp) else { return false };
-        self.seen.add(&instance);
-        self.counts.learned_from += 1;
-        self.learning.is_some_and(|needed| self.counts.learned_from >= needed)
-    }
-}
-
-impl Place for Tom {
-    fn place(&self, line: LineAddr) -> Placed {
-        let state = self.lock();
-        match state.mapping {
-            Some(mapping) if state.allocations.is_marked(line) => {
-                let Placed { partition, local } = state.map.placed_by_bits(line, mapping as u32);
-                Placed { partition, local: local | MAPPED_LINES }
-            }
-            _ => state.map.place(line),
-        }
-    }
-}
-
-impl Offload for Tom {
-    fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate> {
-        let state = &mut *self.lock();
-        Arc::make_mut(&mut state.current).count_instructions(instructions);
-        state.running.clear();
-        state.current.rows.iter().map(|row| row.block.clone()).collect()
-    }
-
-    fn terms(&self) -> Terms {
-        let state = self.lock();
-        let settings = &state.settings;
-        Terms {
-            pipeline_cycles: settings.pipeline_cycles,
-            window_cycles: settings.busy_window,
-            register_bytes: REGISTER_BYTES,
-            request_bytes: REQUEST_BYTES,
-            // The latency of the way to the host, and nothing else of it, is charged (section 5.1).
-            host_latency: None,
-            is_ideal: settings.policy == Policy::Ideal,
-            is_coherent: settings.coherence,
-        }
-    }
-
-    fn considers(&mut self, arrival: &Arrival<'_>) -> bool {
-        let state = &mut *self.lock();
-        state.counts.instances += 1;
-        if state.learning.is_some() {
-            state.running.insert(arrival.warp, Instance::default());
-            state.counts.learning += 1;
-            return false;
-        }
-        if state.settings.policy == Policy::None {
-            state.counts.off += 1;
-            return false;
-        }
-        let holds = state.current.rows[arrival.candidate].condition_holds(arrival.lanes, arrival.values);
-        state.counts.condition += u64::from(!holds);
-        holds
-    }
-
-    fn decide(&mut self, candidate: usize, first: StackId, uses: &[StackUse]) -> Option<StackId> {
-        let State { settings, warps, current, counts, .. } = &mut *self.lock();
-        match decide(settings, *warps, &current.rows[candidate], first, uses) {
-            Ok(stack) => return Some(stack),
-            Err(Stays::Off) => counts.off += 1,
-            Err(Stays::TxBusy) => counts.tx_busy += 1,
-            Err(Stays::RxBusy) => counts.rx_busy += 1,
-            Err(Stays::Full) => counts.full += 1,
-            Err(Stays::AluBusy) => counts.alu_busy += 1,
-        }
-        None
-    }
-
-    fn observes(&self) -> bool {
-        self.lock().learning.is_some()
-    }
-
-    fn observed(&mut self, warp: WarpId, line: LineAddr) -> bool {
-        let state = &mut *self.lock();
-        let Some(instance) = state.running.get_mut(&warp) else { return false };
-        instance.access(&state.map, line);
-        state.allocations.mark(line);
-        let enough = state.settings.learning_accesses.is_some_and(|enough| instance.accesses() >= enough);
-        enough && state.has_seen(warp)
-    }
-
-    fn left(&mut self, warp: WarpId) -> bool {
-        self.lock().has_seen(warp)
-    }
-
-    fn is_at_host(&self) -> bool {
-        self.lock().learning.is_some()
-    }
-
-    fn moved(&mut self) -> u64 {
-        let state = &mut *self.lock();
-        state.learning = None;
-        state.running.clear();
-        state.mapping = state.seen.best(usize::MAX);
-        INTERRUPT_CYCLES
-    }
-
-    fn counts(&self) -> Vec<SideCount> {
-        let c = self.lock().counts;
-        let count = |name, what, value| SideCount { name, unit: Unit::Events, what, value };
-        vec![
-            count("tom.instances", "warps that came to candidates", c.instances),
-            count("tom.learned_from", "of those, the ones that the mapping was learned from", c.learned_from),
-            count("tom.stay.learning", "of those, the ones that came while data were at the host", c.learning),
-            count("tom.stay.off", "of those, the ones that the policy keeps on the GPU", c.off),
-            count("tom.stay.condition", "of those, the ones whose condition did not hold", c.condition),
-            count("tom.stay.tx_busy", "of those, the ones that would have burdened a busy link to a stack", c.tx_busy),
-            count("tom.stay.rx_busy", "of those, the ones that would have burdened a busy link to the GPU", c.rx_busy),
-            count("tom.stay.full", "of those, the ones whose stack had enough pending", c.full),
-            count("tom.stay.alu_busy", "of those, arithmetic that would have gone to a busy SM", c.alu_busy),
+    fn conflicts(&self) -> &'static [Conflict] {
+        &[
+            Conflict { with: With::Role(Role::Deduplicates), why: PAST_L2 },
+            Conflict { with: With::Role(Role::Compresses), why: PAST_L2 },
         ]
     }
+
+    fn prepare(&self, values: &Values, run: &mut dyn Preparation) -> Result<Box<dyn Prepared>, MechanismError> {
+        let settings = Settings::of(values);
+        if settings.needs_survey() && run.runs_once() {
+            let reason = "`tom` would run the program once before, to count; a CUDA program runs once: say how many \
+                          instances to learn from with `--set tom.learning_instances=N`, or take `--set \
+                          tom.mapping=baseline`";
+            return Err(MechanismError::Request(reason.to_owned()));
+        }
+        let map = stacks(&settings, run.gpu())?;
+        let warps = run.gpu().stacks.warps;
+        let known = foreknowledge(values, run)?;
+        Ok(Box::new(PreparedNearData { tom: Tom::new(settings.clone(), map, warps, known), settings }))
+    }
+
+    fn shows(&self, path: &str, value: f64) -> bool {
+        OF_STACKS.contains(&path) || value != 0.0 && path.starts_with("tom.")
+    }
+}
+
+/// The stacks of a GPU that TOM can use, or why it cannot.
+pub(crate) fn stacks(settings: &Settings, gpu: &GpuConfig) -> Result<StackMap, MechanismError> {
+    let refuse = |reason: &str| Err(MechanismError::Request(format!("`tom` on `{}`: {reason}", gpu.name)));
+    let Some(map) = StackMap::of(gpu) else {
+        return refuse("its memory is not in stacks; `--gpu ndp-maxwell` is");
+    };
+    if gpu.stacks.sms == 0 && settings.policy != Policy::None {
+        return refuse("its stacks have no SMs; `--gpu ndp-maxwell` has, or `--set stacks.sms=1`");
+    }
+    if gpu.l2.write != WritePolicy::Through {
+        return refuse("SMs on stacks would not see what L2 holds back; `--set l2.write=through`");
+    }
+    if !settings.page.0.is_power_of_two() {
+        return refuse("`tom.page` is a power of two, such as \"64 KiB\"");
+    }
+    Ok(map)
+}
+
+/// What the search for candidates assumes.
+pub(crate) fn assumptions(settings: &Settings) -> Assumptions {
+    Assumptions {
+        load_miss_rate: settings.load_miss_rate,
+        table_entries: settings.table_entries,
+        ..Assumptions::default()
+    }
+}
+
+/// TOM of one run.
+struct PreparedNearData {
+    settings: Settings,
+    tom: Tom,
+}
+
+impl Prepared for PreparedNearData {
+    fn install(&mut self, machine: &mut MachineBuilder) {
+        machine.place("tom", Box::new(self.tom.clone()));
+        machine.offload("tom", Box::new(self.tom.clone()));
+        let listener = Listener { tom: self.tom.clone(), assumptions: assumptions(&self.settings) };
+        machine.host_listener("tom", Box::new(listener));
+    }
+
+    fn page(&self) -> Option<Bytes> {
+        Some(self.settings.page)
+    }
+
+    /// An ideal offload keeps nothing coherent.
+    fn refuses_checking(&self) -> Option<String> {
+        let leaves_out = match (self.settings.policy, self.settings.coherence) {
+            (Policy::Ideal, _) => "tom.policy=ideal",
+            (_, false) => "tom.coherence=left-out",
+            (_, true) => return None,
+        };
+        Some(format!("`--check-data` cannot hold with `{leaves_out}`, which leaves out what keeps data right"))
+    }
+
+    /// What was learned: `tom.json`.
+    fn save(&self, folder: &Path) -> Result<(), MechanismError> {
+        let learned = self.tom.look_at_seen(learned_json);
+        let path = folder.join("tom.json");
+        let saved = json!({ "mapped_by_bit": self.tom.mapped_by(), "learned_from": learned });
+        files::write_text(&path, &format!("{saved:#}\n")).map_err(|e| MechanismError::io("write", &path, e))
+    }
+}
+
+/// Tells the mechanism what the host does.
+struct Listener {
+    tom: Tom,
+    assumptions: Assumptions,
+}
+
+impl HostListener for Listener {
+    fn host_event(&mut self, event: &HostEvent) {
+        match event {
+            HostEvent::ModuleLoaded { module, name, text } => {
+                self.tom.loaded(*module, tables(name, text, &self.assumptions));
+            }
+            HostEvent::LaunchBegin { module, kernel, .. } => self.tom.launches(*module, kernel),
+            HostEvent::Alloc(allocation) if allocation.is_on_heap() => {
+                self.tom.allocated(allocation.start, allocation.size);
+            }
+            HostEvent::Free { start, .. } => self.tom.freed(*start),
+            _ => {}
+        }
+    }
+}
+
+/// The candidates of every kernel of a module. One that does not parse was refused when it was loaded.
+pub(crate) fn tables(name: &str, text: &str, assumptions: &Assumptions) -> Vec<(String, Table)> {
+    let module = strata_ptx::parse(name, text).module;
+    module.map_or_else(Vec::new, |module| Table::of_module(&module, assumptions))
+}
+
+/// What an analyser has seen, as JSON.
+fn learned_json(seen: &Seen) -> Value {
+    let mappings: Vec<_> = (0..=MAPPINGS)
+        .map(|m| {
+            let bit = (m < MAPPINGS).then(|| LOWEST_BIT + m as u32);
+            json!({ "bit": bit, "one_stack": seen.one_stack_share(m), "first_stack": seen.first_stack_share(m) })
+        })
+        .collect();
+    json!({ "instances": seen.instances.len(), "mappings": mappings })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::SETTINGS;
-    use strata_core::settings::Settings as Values;
-    use strata_sim::config::load;
-
-    const MAPPING: usize = 5;
-    const ARRAYS: [u64; 3] = [0x10_0000, 0x20_0000, 0x30_0000];
-
-    fn tom(set: &[&str], known: Foreknowledge) -> (Tom, StackMap) {
-        let map = || StackMap::of(&load("ndp-maxwell", &[""; 0]).expect("a preset").config).expect("it has stacks");
-        (Tom::new(Settings::of(&Values::read("tom", SETTINGS, set).expect("good")), map(), 48, known), map())
-    }
-
-    /// Whether the lines of each array lie where the mapping puts them, and not where the baseline map does.
-    fn mapped(tom: &Tom, map: StackMap) -> [bool; 3] {
-        ARRAYS.map(|start| {
-            let lines = (0..64).map(|k| Addr(start).offset(128 * k).line());
-            let by_bits = |line| map.placed_by_bits(line, MAPPING as u32).partition;
-            let is_mapped = lines.clone().all(|line| tom.place(line).partition == by_bits(line));
-            assert!(is_mapped || lines.clone().all(|line| tom.place(line) == map.place(line)), "{start:#x}");
-            is_mapped
-        })
-    }
 
     #[test]
-    fn an_oracle_places_what_candidates_will_access() {
-        let accessed = vec![Addr(ARRAYS[1]).line()];
-        let known = || Foreknowledge { instances: 9, best: Some(MAPPING), accessed: accessed.clone() };
-        let (oracle, map) = tom(&["tom.mapping=oracle"], known());
-        for start in ARRAYS {
-            oracle.allocated(Addr(start), Bytes(0x2000));
-        }
-        assert_eq!(mapped(&oracle, map), [false, true, false]);
-        oracle.freed(Addr(ARRAYS[1]));
-        assert_eq!(mapped(&oracle, map), [false; 3]);
-        let (baseline, map) = tom(&["tom.mapping=baseline"], known());
-        for start in ARRAYS {
-            baseline.allocated(Addr(start), Bytes(0x2000));
-        }
-        assert_eq!(mapped(&baseline, map), [false; 3]);
-    }
-
-    #[test]
-    fn who_learns_places_what_was_accessed_and_foresees_nothing() {
-        let later = vec![Addr(ARRAYS[2]).line()];
-        let (mut learner, map) = tom(
-            &["tom.learning_instances=1", "tom.learning_accesses=32"],
-            Foreknowledge { instances: 9, best: Some(MAPPING), accessed: later },
-        );
-        learner.allocated(Addr(ARRAYS[0]), Bytes(0x2000));
-        learner.allocated(Addr(ARRAYS[1]), Bytes(0x2000));
-        assert!(learner.is_at_host() && learner.observes());
-        let arrival = Arrival { candidate: 0, warp: WarpId(3), lanes: 1, values: &[] };
-        assert!(!learner.considers(&arrival), "instances run on the GPU while it learns");
-        // A walk through 4 KB: bits 12 and 13 are the lowest that do not change.
-        let lines = (0..32).map(|k| Addr(ARRAYS[1]).offset(128 * k).line());
-        let enough: Vec<bool> = lines.map(|line| learner.observed(WarpId(3), line)).collect();
-        assert_eq!(enough.iter().position(|enough| *enough), Some(31), "one instance, of 32 accesses");
-        assert_eq!(learner.moved(), INTERRUPT_CYCLES);
-        learner.allocated(Addr(ARRAYS[2]), Bytes(0x2000));
-        assert_eq!(learner.mapped_by(), Some(LOWEST_BIT + MAPPING as u32));
-        assert_eq!(mapped(&learner, map), [false, true, false]);
+    fn a_first_look_tells_of_instances_and_links() {
+        let shown = |path: &str, value| NearData.shows(path, value);
+        assert!(shown("offload.blocks", 0.0), "that nothing was offloaded is worth knowing");
+        assert!(shown("tom.instances", 7.0));
+        assert!(!shown("tom.stay.full", 0.0));
+        assert!(!shown("dram.reads", 7.0));
     }
 }

@@ -216,7 +216,7 @@ impl<L: CommandLog> Channel<L> {
         if self.is_idle() {
             (self.column, self.precharge, self.activate) = (NO_PICK, NO_PICK, NO_PICK);
             if self.refresh_due < now {
-                self.catch_up(now);
+                self.catch_up_refreshes(now);
             }
             self.clock = self.clock.max(now);
         }
@@ -229,9 +229,9 @@ impl<L: CommandLog> Channel<L> {
         let settled = (self.column_banks | self.activate_banks) >> bank & 1 != 0
             || self.precharge_banks >> bank & 1 != 0 && !open;
         if kind == self.kind && !settled {
-            self.reconsider(bank);
+            self.reclassify(bank);
         }
-        self.take_turns();
+        self.switch_direction();
         self.next_wake()
     }
 
@@ -244,7 +244,7 @@ impl<L: CommandLog> Channel<L> {
             return None;
         }
         if now > self.clock {
-            self.settle(now, done);
+            self.issue_until(now, done);
         }
         (!self.is_idle()).then(|| self.next_wake())
     }
@@ -272,7 +272,7 @@ impl<L: CommandLog> Channel<L> {
     /// The earliest cycle at which a request can end.
     #[inline]
     fn next_wake(&mut self) -> u64 {
-        self.choose();
+        self.arbitrate();
         let to_column = self.gates.activate_to_column[self.kind];
         let activate = self.activate.at.min(self.precharge.at.saturating_add(self.gates.rp));
         let column = self.column.at.min(activate.saturating_add(to_column)).max(self.clock);
@@ -280,9 +280,9 @@ impl<L: CommandLog> Channel<L> {
     }
 
     /// Gives all commands before `until`.
-    fn settle(&mut self, until: u64, done: &mut Vec<(u64, u32)>) {
+    fn issue_until(&mut self, until: u64, done: &mut Vec<(u64, u32)>) {
         loop {
-            self.choose();
+            self.arbitrate();
             let row = self.precharge.at.min(self.activate.at);
             // Column commands come first in a cycle, and do not touch the row picks until one ends a request.
             if self.clock < self.refresh_due {
@@ -296,7 +296,7 @@ impl<L: CommandLog> Channel<L> {
             }
             let at = self.column.at.min(row);
             if at.max(self.clock) >= self.refresh_due {
-                if !self.settle_refresh(until, done) {
+                if !self.issue_refresh(until, done) {
                     break;
                 }
             } else if at >= until {
@@ -312,7 +312,7 @@ impl<L: CommandLog> Channel<L> {
 
     /// A refresh is due and takes precedence. Returns false if nothing more happens before `until`.
     #[cold]
-    fn settle_refresh(&mut self, until: u64, done: &mut Vec<(u64, u32)>) -> bool {
+    fn issue_refresh(&mut self, until: u64, done: &mut Vec<(u64, u32)>) -> bool {
         let due = self.refresh_due.max(self.clock);
         if due >= until {
             return false;
@@ -366,7 +366,7 @@ impl<L: CommandLog> Channel<L> {
 
     /// Nothing has waited until now: does the refreshes that were due meanwhile.
     #[cold]
-    fn catch_up(&mut self, now: u64) {
+    fn catch_up_refreshes(&mut self, now: u64) {
         while self.refresh_due < now {
             let ready = self.bank_activate[..self.banks].iter().fold(0, |at, &b| at.max(b));
             if self.open == 0 && ready <= self.refresh_due {
@@ -378,7 +378,7 @@ impl<L: CommandLog> Channel<L> {
                 self.stats.refreshes += missed;
                 self.refresh_due += missed * self.gates.refi;
                 self.refreshed(self.refresh_due - self.gates.refi);
-            } else if !self.settle_refresh(now, &mut Vec::new()) {
+            } else if !self.issue_refresh(now, &mut Vec::new()) {
                 break;
             }
         }
@@ -386,7 +386,7 @@ impl<L: CommandLog> Channel<L> {
 
     /// Brings the picks up to date.
     #[inline]
-    fn choose(&mut self) {
+    fn arbitrate(&mut self) {
         if self.column.stale {
             self.column = self.best_column();
         }
@@ -488,7 +488,7 @@ impl<L: CommandLog> Channel<L> {
 
     /// What a bank wants has changed: sorts it anew and keeps the picks right.
     #[inline]
-    fn reconsider(&mut self, bank: usize) {
+    fn reclassify(&mut self, bank: usize) {
         self.column.stale |= self.column.bank() == bank;
         self.precharge.stale |= self.precharge.bank() == bank;
         self.classify(bank);
@@ -543,12 +543,12 @@ impl<L: CommandLog> Channel<L> {
         if entry.left > 0 {
             return false;
         }
-        self.end_request(bank, at + self.gates.column_to_end[kind], done);
+        self.complete_request(bank, at + self.gates.column_to_end[kind], done);
         true
     }
 
     #[inline]
-    fn end_request(&mut self, bank: usize, end: u64, done: &mut Vec<(u64, u32)>) {
+    fn complete_request(&mut self, bank: usize, end: u64, done: &mut Vec<(u64, u32)>) {
         let entry = self.pending.finish_hit(self.kind, bank);
         done.push((end, entry.tag));
         let accesses = u64::from(entry.accesses);
@@ -572,7 +572,7 @@ impl<L: CommandLog> Channel<L> {
         if self.precharge_banks >> bank & 1 != 0 {
             self.offer_precharge(bank);
         }
-        self.take_turns();
+        self.switch_direction();
     }
 
     /// Gives the precharge that has been picked.
@@ -637,7 +637,7 @@ impl<L: CommandLog> Channel<L> {
 
     /// Decides which kind is served from now on.
     #[inline]
-    fn take_turns(&mut self) {
+    fn switch_direction(&mut self) {
         let (reads, writes) = (self.pending.count(READ), self.pending.count(WRITE));
         let turn = self.write_high - self.write_low;
         if self.kind == READ {
@@ -646,7 +646,7 @@ impl<L: CommandLog> Channel<L> {
                 self.draining = pressing;
                 self.turn_left = turn;
                 self.stats.write_turns += 1;
-                self.serve(WRITE);
+                self.serve_direction(WRITE);
             }
         } else {
             if !self.draining && writes >= self.write_high {
@@ -657,13 +657,13 @@ impl<L: CommandLog> Channel<L> {
                 // A drain that was cut short begins anew after as many reads.
                 self.turn_left = if self.draining && writes > self.write_low { turn } else { 0 };
                 self.draining = false;
-                self.serve(READ);
+                self.serve_direction(READ);
             }
         }
     }
 
     #[cold]
-    fn serve(&mut self, kind: usize) {
+    fn serve_direction(&mut self, kind: usize) {
         self.kind = kind;
         self.classify_all();
     }

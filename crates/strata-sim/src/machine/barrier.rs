@@ -13,7 +13,7 @@ pub(super) struct BarrierGroup {
 
 impl Machine {
     /// The source says that these warps go on together: they do when the last of them has issued its barrier.
-    pub(super) fn barrier_opened(&mut self) {
+    pub(super) fn form_barrier_group(&mut self) {
         let members: Vec<u32> = self.opened.drain(..).map(|w| w.0).collect();
         let waiting: Vec<u32> = members.iter().copied().filter(|&m| self.warps[m as usize].at_barrier).collect();
         for &m in &members {
@@ -22,12 +22,12 @@ impl Machine {
         let group = self.groups.add(BarrierGroup { members, issued: 0, first: u64::MAX, last: 0 });
         for m in waiting {
             let time = self.warps[m as usize].time;
-            self.joins(group, time);
+            self.join_barrier(group, time);
         }
     }
 
     /// A member of a group has issued its barrier at core cycle `time`.
-    pub(super) fn joins(&mut self, group: u32, time: u64) {
+    pub(super) fn join_barrier(&mut self, group: u32, time: u64) {
         let g = &mut self.groups[group];
         g.issued += 1;
         g.first = g.first.min(time);

@@ -175,7 +175,7 @@ impl MachineBuilder {
         if let Some(Owned { what: (mechanism, managed), .. }) = self.pagings.pop() {
             let pager = Pager::new(mechanism, &managed);
             if let Some(checker) = &mut machine.checker {
-                checker.pages_are(pager.lines());
+                checker.set_paged_lines(pager.lines());
             }
             machine.tlbs = Some(Tlbs::new(&machine.config));
             machine.pager = Some(Box::new(pager));
@@ -205,7 +205,7 @@ impl MachineBuilder {
                 let prefetching = Prefetching::new((prefetcher.what)(number), places, lines_per_page);
                 slice.prefetching = Some(Box::new(prefetching));
             }
-            machine.askers = Some(Vec::new());
+            machine.requesters = Some(Vec::new());
         }
         if let Some(mut policy) = self.l1_replacements.pop() {
             (0..).zip(&mut machine.sms).for_each(|(number, sm)| sm.memory.l1.set_policy((policy.what)(number)));

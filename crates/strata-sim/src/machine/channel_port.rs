@@ -20,7 +20,7 @@ pub(super) struct ChannelPort {
     map: AddressMap,
     clock: Clock,
     /// Requests on their way to it or waiting for room, by the time they arrive.
-    pub(super) coming: VecDeque<Coming>,
+    pub(super) inbound: VecDeque<Inbound>,
     /// When it has to be looked at next, so that it is once at a time.
     next: Picos,
 }
@@ -37,7 +37,7 @@ pub(super) struct DramAccess {
 }
 
 /// A request before its channel.
-pub(super) struct Coming {
+pub(super) struct Inbound {
     time: Picos,
     slice: u16,
     request: DramRequest,
@@ -61,19 +61,19 @@ impl ChannelPort {
             channel: Channel::new(&config.dram)?,
             map: AddressMap::new(&config.dram, Layout::default())?,
             clock: config.clock.dram,
-            coming: VecDeque::new(),
+            inbound: VecDeque::new(),
             next: Picos::NEVER,
         })
     }
 
     /// Requests that it has not served.
     pub(super) fn waiting(&self) -> usize {
-        self.coming.len() + self.channel.waiting(false) as usize + self.channel.waiting(true) as usize
+        self.inbound.len() + self.channel.waiting(false) as usize + self.channel.waiting(true) as usize
     }
 
     /// An access is at the channel at `time`: when the channel must be looked at, if that is earlier than it would be.
     #[inline]
-    pub(super) fn send(&mut self, access: &DramAccess, time: Picos) -> Option<Picos> {
+    pub(super) fn enqueue(&mut self, access: &DramAccess, time: Picos) -> Option<Picos> {
         let decoded = self.map.decode(access.at.0);
         let request = DramRequest {
             row: decoded.row,
@@ -83,14 +83,14 @@ impl ChannelPort {
             tag: access.tag,
         };
         // Slices of a channel take turns, so arrivals are nearly in order already.
-        let position = self.coming.iter().rposition(|c| c.time <= time).map_or(0, |k| k + 1);
-        self.coming.insert(position, Coming { time, slice: access.slice, request });
-        self.rouse(time)
+        let position = self.inbound.iter().rposition(|c| c.time <= time).map_or(0, |k| k + 1);
+        self.inbound.insert(position, Inbound { time, slice: access.slice, request });
+        self.schedule(time)
     }
 
     /// Makes sure that it is looked at at `time` or earlier.
     #[inline]
-    fn rouse(&mut self, time: Picos) -> Option<Picos> {
+    fn schedule(&mut self, time: Picos) -> Option<Picos> {
         (time < self.next).then(|| {
             self.next = time;
             time
@@ -99,30 +99,30 @@ impl ChannelPort {
 
     /// Its turn at `t`; false if it has been looked at meanwhile.
     #[inline]
-    pub(super) fn act(&mut self, t: Picos, turn: &mut Turn) -> bool {
+    pub(super) fn advance(&mut self, t: Picos, turn: &mut Turn) -> bool {
         if t < self.next {
             return false;
         }
         self.next = Picos::NEVER;
         let now = self.clock.next(t).0;
         let mut next = self.channel.advance(now, &mut turn.done);
-        while let Some(coming) = self.coming.front()
-            && coming.time <= t
-            && self.channel.has_room(coming.request.write)
+        while let Some(inbound) = self.inbound.front()
+            && inbound.time <= t
+            && self.channel.has_room(inbound.request.write)
         {
-            next = Some(self.channel.push(now, coming.request));
-            if coming.slice != NO_SLICE {
-                turn.entered.push(coming.slice);
+            next = Some(self.channel.push(now, inbound.request));
+            if inbound.slice != NO_SLICE {
+                turn.entered.push(inbound.slice);
             }
-            self.coming.pop_front();
+            self.inbound.pop_front();
         }
         let ended = turn.done.drain(..).filter(|(_, tag)| *tag != NONE);
         turn.ended.extend(ended.map(|(cycle, tag)| (self.clock.edge(Cycles(cycle)), tag)));
-        let due = self.coming.front().map(|c| c.time);
+        let due = self.inbound.front().map(|c| c.time);
         turn.again = [
-            next.and_then(|next| self.rouse(self.clock.edge(Cycles(next.max(now + 1))))),
+            next.and_then(|next| self.schedule(self.clock.edge(Cycles(next.max(now + 1))))),
             // What found no room is tried again whenever the channel acts.
-            due.filter(|&d| d > t).and_then(|due| self.rouse(due)),
+            due.filter(|&d| d > t).and_then(|due| self.schedule(due)),
         ];
         true
     }
@@ -149,7 +149,7 @@ mod tests {
         while !due.is_empty() {
             due.sort_unstable();
             let now = due.remove(0);
-            if port.act(now, &mut turn) {
+            if port.advance(now, &mut turn) {
                 due.extend(turn.again.into_iter().flatten());
             }
             ended.append(&mut turn.ended);
@@ -162,9 +162,9 @@ mod tests {
     #[test]
     fn accesses_enter_in_the_order_of_their_arrival() {
         let mut port = port();
-        assert_eq!(port.send(&read(0, 1), Picos(5_000)), Some(Picos(5_000)));
-        assert_eq!(port.send(&read(128, 2), Picos(9_000)), None, "it is looked at before");
-        assert_eq!(port.send(&read(256, 3), Picos(1_000)), Some(Picos(1_000)));
+        assert_eq!(port.enqueue(&read(0, 1), Picos(5_000)), Some(Picos(5_000)));
+        assert_eq!(port.enqueue(&read(128, 2), Picos(9_000)), None, "it is looked at before");
+        assert_eq!(port.enqueue(&read(256, 3), Picos(1_000)), Some(Picos(1_000)));
         assert_eq!(port.waiting(), 3);
         assert_eq!(drain(&mut port, Picos(1_000)), (vec![3, 1, 2], vec![3, 3, 3]));
         assert_eq!(port.waiting(), 0);
@@ -174,7 +174,7 @@ mod tests {
     fn an_end_that_nobody_waits_for_is_not_told() {
         let mut port = port();
         let write = DramAccess { dir: Dir::Write, slice: NO_SLICE, ..read(0, NONE) };
-        let first = port.send(&write, Picos(0)).expect("at once");
+        let first = port.enqueue(&write, Picos(0)).expect("at once");
         assert_eq!(drain(&mut port, first), (vec![], vec![]));
     }
 }

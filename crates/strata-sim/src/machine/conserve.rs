@@ -57,8 +57,8 @@ impl Machine {
             ("line requests under way", self.requests.len()),
             ("loads that wait for data", self.loads.len()),
             ("L2 misses under way", self.misses.len()),
-            ("accesses that wait for pages", self.waiting_for_pages()),
-            ("plans of memory sides under way", self.plans_under_way()),
+            ("accesses that wait for pages", self.faulted_accesses()),
+            ("plans of memory sides under way", self.plans_outstanding()),
             ("barriers that warps wait at", self.groups.len()),
             ("stores on their way to L2", self.stores_out as usize),
             ("MSHRs in use", sms.iter().map(|sm| sm.memory.l1.outstanding as usize).sum()),
@@ -67,8 +67,8 @@ impl Machine {
             ("L2 MSHRs in use", slices.iter().map(|slice| slice.outstanding as usize).sum()),
             ("requests on their way to a channel", slices.iter().map(|slice| slice.queued as usize).sum()),
             ("write-backs at memory sides", slices.iter().map(|slice| slice.posted as usize).sum()),
-            ("answers of stacks under way", self.stacks.as_ref().map_or(0, |stacks| stacks.under_way())),
-            ("blocks on memory stacks", self.offloads_under_way()),
+            ("answers of stacks under way", self.stacks.as_ref().map_or(0, |stacks| stacks.outstanding())),
+            ("blocks on memory stacks", self.offloads_outstanding()),
             ("requests waiting at channels", channels.iter().map(super::ChannelPort::waiting).sum()),
         ];
         let rest = |(what, count): (&'static str, usize)| Imbalance {

@@ -39,7 +39,7 @@ impl Machine {
         }
         self.host_writes(start, size, self.config.l2.copies_fill, memory);
         self.copies.bytes_in.0 += size.0;
-        self.over_host_link(Direction::In, size);
+        self.transfer(Direction::In, size);
     }
 
     /// The host sets memory: L2 is kept right, and nothing comes to be there.
@@ -49,14 +49,14 @@ impl Machine {
 
     fn host_writes(&mut self, start: Addr, size: Bytes, fill: bool, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         for (line, touched, whole) in lines_of(start, size) {
-            self.line_from_host(line, touched, whole, fill);
+            self.host_write_line(line, touched, whole, fill);
             if let Some(sides) = &mut self.sides {
                 let mut data = ZEROS;
                 memory(line, &mut data);
                 sides.host_wrote(self.interleave.home(line), line, touched, &data);
             }
         }
-        self.come_to_rest(memory);
+        self.drain(memory);
     }
 
     /// A copy from device to host; of pages that the host shares with the device nothing is copied.
@@ -65,10 +65,10 @@ impl Machine {
             return;
         }
         self.copies.bytes_out.0 += size.0;
-        self.over_host_link(Direction::Out, size);
+        self.transfer(Direction::Out, size);
     }
 
-    fn over_host_link(&mut self, direction: Direction, size: Bytes) {
+    fn transfer(&mut self, direction: Direction, size: Bytes) {
         let start = self.core_cycle(self.now);
         let before = self.host_link.carried(direction).0;
         self.now = self.host_link.send(direction, self.core_time(start), size);

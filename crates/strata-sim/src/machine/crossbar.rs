@@ -13,7 +13,7 @@ struct Port(u64);
 impl Port {
     /// Sends bytes through: when the last has left.
     #[inline]
-    fn pass(&mut self, ready: u64, bytes: u32, per_cycle: u32) -> u64 {
+    fn transmit(&mut self, ready: u64, bytes: u32, per_cycle: u32) -> u64 {
         self.0 = self.0.max(ready) + u64::from(bytes) * 16 / u64::from(per_cycle.max(1));
         self.0
     }
@@ -56,7 +56,7 @@ impl Crossbar {
         let crossbar = &self.config;
         let start = self.clock.next(ready).0 * 16;
         let port = &mut self.from_sms[(sm / self.sms_per_port) as usize];
-        let end = port.pass(start, crossbar.header_bytes + data, crossbar.sm_out_bytes);
+        let end = port.transmit(start, crossbar.header_bytes + data, crossbar.sm_out_bytes);
         let arrival = self.clock.edge(Cycles(end.div_ceil(16) + u64::from(crossbar.request_cycles)));
         Crossing { arrival, waited: (end - start) / 16 }
     }
@@ -67,12 +67,12 @@ impl Crossbar {
         let crossbar = &self.config;
         let bytes = crossbar.header_bytes + data;
         let start = self.clock.next(ready).0 * 16;
-        let left = self.from_slices[usize::from(slice)].pass(start, bytes, crossbar.slice_bytes);
+        let left = self.from_slices[usize::from(slice)].transmit(start, bytes, crossbar.slice_bytes);
         let crossed = left + 16 * u64::from(crossbar.reply_cycles);
         let port = &mut self.to_sms[(sm / self.sms_per_port) as usize];
         // The bytes follow each other through both ports: only the wider part of the time counts once.
         let behind = u64::from(bytes * 16 / crossbar.sm_in_bytes.max(1));
-        let end = port.pass(crossed.saturating_sub(behind), bytes, crossbar.sm_in_bytes).max(crossed);
+        let end = port.transmit(crossed.saturating_sub(behind), bytes, crossbar.sm_in_bytes).max(crossed);
         let waited = (end - start) / 16 - u64::from(crossbar.reply_cycles);
         Crossing { arrival: self.clock.edge(Cycles(end.div_ceil(16))), waited }
     }

@@ -82,23 +82,23 @@ impl Explanation {
     }
 
     /// A time of which `travel` is needed at least; the rest was waiting.
-    pub(super) fn passed(&mut self, kind: RequestKind, wait: Wait, time: Picos, travel: Picos) {
+    pub(super) fn waited_beyond(&mut self, kind: RequestKind, wait: Wait, time: Picos, travel: Picos) {
         let travel = travel.min(time);
         self.waited(kind, Wait::Travel, travel);
         self.waited(kind, wait, Picos(time.0 - travel.0));
     }
 
-    pub(super) fn sets_out(&mut self, kind: RequestKind) {
+    pub(super) fn count_request(&mut self, kind: RequestKind) {
         self.requests[kind as usize] += 1;
     }
 
     /// A request must wait for memory.
-    pub(super) fn misses(&mut self, request: u32, since: Picos) {
+    pub(super) fn start_miss(&mut self, request: u32, since: Picos) {
         self.missing.insert(request, since);
     }
 
     /// L2 has what a request wants.
-    pub(super) fn served(&mut self, request: u32, kind: RequestKind, now: Picos) {
+    pub(super) fn end_miss(&mut self, request: u32, kind: RequestKind, now: Picos) {
         if let Some(since) = self.missing.remove(&request) {
             self.waited(kind, Wait::Memory, Picos(now.0.saturating_sub(since.0)));
         }

@@ -20,7 +20,7 @@ fn queue(name: &str, holds: usize, of: usize) -> Option<Queue> {
 impl Machine {
     /// The fullest queues first, for the message.
     #[cold]
-    pub(super) fn who_waits(&self, warps_per_cta: u32) -> String {
+    pub(super) fn describe_hang(&self, warps_per_cta: u32) -> String {
         let mut queues: Vec<Queue> = Vec::new();
         queues.extend(self.barriers(warps_per_cta as usize));
         let (l1, l2) = (&self.config.l1, &self.config.l2);
@@ -46,7 +46,7 @@ impl Machine {
         for (number, port) in self.channels.iter().enumerate() {
             let (inside, room) = (port.channel.waiting(false) + port.channel.waiting(true), self.config.dram.queue);
             queues.extend(queue(&format!("DRAM channel {number}"), inside as usize, room as usize));
-            queues.extend(queue(&format!("way to DRAM channel {number}"), port.coming.len(), room as usize));
+            queues.extend(queue(&format!("way to DRAM channel {number}"), port.inbound.len(), room as usize));
         }
         queues.sort_by(|a, b| b.fullness.total_cmp(&a.fullness));
         let mut text = format!(
@@ -54,7 +54,7 @@ impl Machine {
             self.requests.len(),
             self.loads.len(),
             self.misses.len(),
-            self.waiting_for_pages()
+            self.faulted_accesses()
         );
         for queue in queues.iter().take(MOST) {
             // Writing to a string cannot fail.
@@ -112,7 +112,7 @@ mod tests {
         machine.sms[7].memory.l1.outstanding = machine.config.l1.mshrs / 2;
         machine.slices[3].outstanding = machine.config.l2.mshrs;
         machine.slices[5].held.extend([(0, 0)]);
-        let text = machine.who_waits(1);
+        let text = machine.describe_hang(1);
         let names: Vec<_> = text.lines().skip(1).map(|l| l.split(':').next().unwrap_or("").trim()).collect();
         assert_eq!(names, ["MSHRs of L2 slice 3", "MSHRs of SM 7", "requests held by L2 slice 5"]);
     }

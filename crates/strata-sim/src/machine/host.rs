@@ -14,29 +14,29 @@ impl Machine {
         match event {
             HostEvent::Alloc(allocation) => {
                 self.names.allocated(allocation.start, allocation.size, &allocation.name);
-                self.pass_on(event);
+                self.notify(event);
             }
             HostEvent::LaunchBegin { kernel, .. } => {
                 self.names.launched(kernel);
-                self.pass_on(event);
+                self.notify(event);
             }
             HostEvent::Free { start, size, .. } => {
-                self.freed(*start, *size);
-                self.pass_on(event);
+                self.free_lines(*start, *size);
+                self.notify(event);
             }
             HostEvent::CopyIn { start, size } => {
-                self.pass_on_copy(event, *start, *size, &mut memory);
+                self.notify_copy(event, *start, *size, &mut memory);
                 self.copy_in(*start, *size, &mut memory);
             }
             HostEvent::Memset { start, size } => {
-                self.pass_on_copy(event, *start, *size, &mut memory);
+                self.notify_copy(event, *start, *size, &mut memory);
                 self.memset(*start, *size, &mut memory);
             }
             HostEvent::CopyOut { start, size } => {
-                self.pass_on_copy(event, *start, *size, &mut memory);
+                self.notify_copy(event, *start, *size, &mut memory);
                 self.copy_out(*start, *size);
             }
-            HostEvent::Sync if self.pager.is_some() => self.pass_on_and_wait(event, &mut memory),
+            HostEvent::Sync if self.pager.is_some() => self.notify_and_drain(event, &mut memory),
             HostEvent::ModuleLoaded { .. }
             | HostEvent::Prefetch { .. }
             | HostEvent::Advise { .. }
@@ -44,13 +44,13 @@ impl Machine {
             | HostEvent::Sync
             | HostEvent::Announce { .. }
             | HostEvent::Prepare
-            | HostEvent::Measure => self.pass_on(event),
+            | HostEvent::Measure => self.notify(event),
         }
     }
 
     /// Tells every mechanism; the host goes on.
-    fn pass_on(&mut self, event: &HostEvent) {
-        self.tell_pager(event);
+    fn notify(&mut self, event: &HostEvent) {
+        self.notify_pager(event);
         if let Some(sides) = &mut self.sides {
             sides.host_event(event);
         }
@@ -60,16 +60,16 @@ impl Machine {
     }
 
     /// The same, and the host waits until all that the paging mechanism does has ended.
-    fn pass_on_and_wait(&mut self, event: &HostEvent, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+    fn notify_and_drain(&mut self, event: &HostEvent, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         let start = self.core_cycle(self.now);
-        self.come_to_rest(memory);
-        self.pass_on(event);
-        self.come_to_rest(memory);
+        self.drain(memory);
+        self.notify(event);
+        self.drain(memory);
         self.copies.cycles += self.core_cycle(self.now) - start;
     }
 
     /// Tells of bytes that the host moves. It waits if pages have to come or go for them.
-    fn pass_on_copy(
+    fn notify_copy(
         &mut self,
         event: &HostEvent,
         start: Addr,
@@ -77,14 +77,14 @@ impl Machine {
         memory: &mut dyn FnMut(LineAddr, &mut Line),
     ) {
         if size.0 > 0 && self.is_paged(start.line()) {
-            self.pass_on_and_wait(event, memory);
+            self.notify_and_drain(event, memory);
         } else {
-            self.pass_on(event);
+            self.notify(event);
         }
     }
 
     /// The program has freed memory.
-    fn freed(&mut self, start: Addr, size: Bytes) {
+    fn free_lines(&mut self, start: Addr, size: Bytes) {
         if let Some(sides) = &mut self.sides {
             for (line, _, _) in lines_of(start, size) {
                 sides.host_freed(self.interleave.home(line));

@@ -78,7 +78,7 @@ impl Machine {
     }
 
     /// A warp has exited: its slot if it was the last of its CTA.
-    pub(super) fn warp_left(&mut self, warp: u32, warps_per_cta: u32) -> Option<u32> {
+    pub(super) fn retire_warp(&mut self, warp: u32, warps_per_cta: u32) -> Option<u32> {
         let w = &mut self.warps[warp as usize];
         w.exited = true;
         self.stats.resident += w.time - w.started;
@@ -88,30 +88,30 @@ impl Machine {
     }
 
     /// A warp has done all it does: true if it must stay for its stores, or until a mechanism lets it leave.
-    pub(super) fn must_stay(&mut self, warp: u32) -> bool {
-        let held = self.warps[warp as usize].stores_to_wait_for > 0 || self.stays_for_pager(warp);
+    pub(super) fn defer_exit(&mut self, warp: u32) -> bool {
+        let held = self.warps[warp as usize].pending_stores > 0 || self.pager_defers_exit(warp);
         self.warps[warp as usize].held = held;
         held
     }
 
     /// A warp that had to stay may leave at core cycle `at`.
-    pub(super) fn goes_on_leaving(&mut self, warp: u32, at: u64) {
+    pub(super) fn resume_exit(&mut self, warp: u32, at: u64) {
         let w = &mut self.warps[warp as usize];
         w.time = w.time.max(at);
         self.wake(warp, at);
     }
 
     /// A warp may not leave before a store of it.
-    pub(super) fn waits_for_store(&mut self, warp: WarpId) {
-        self.warps[warp.0 as usize].stores_to_wait_for += 1;
+    pub(super) fn add_pending_store(&mut self, warp: WarpId) {
+        self.warps[warp.0 as usize].pending_stores += 1;
     }
 
     /// The store goes on at core cycle `at`.
-    pub(super) fn no_longer_waits_for_store(&mut self, warp: WarpId, at: u64) {
+    pub(super) fn acknowledge_store(&mut self, warp: WarpId, at: u64) {
         let w = &mut self.warps[warp.0 as usize];
-        w.stores_to_wait_for -= 1;
-        if w.held && w.stores_to_wait_for == 0 {
-            self.goes_on_leaving(warp.0, at);
+        w.pending_stores -= 1;
+        if w.held && w.pending_stores == 0 {
+            self.resume_exit(warp.0, at);
         }
     }
 
@@ -124,7 +124,7 @@ impl Machine {
         now: u64,
     ) -> TurnEnd {
         loop {
-            if self.offload.is_some() && self.is_travelling(index, now) {
+            if self.offload.is_some() && self.is_in_transit(index, now) {
                 return TurnEnd::Parked;
             }
             let w = &mut self.warps[index as usize];
@@ -147,12 +147,12 @@ impl Machine {
             let sm = &mut self.sms[w.sm as usize];
             match run_ahead(w, sm, view, now, &self.config, &mut self.stats) {
                 Pause::SegmentEnds => {
-                    if let Some(outcome) = self.segment_done(index) {
+                    if let Some(outcome) = self.finish_segment(index) {
                         return outcome;
                     }
                 }
                 Pause::Memory(at) => {
-                    if self.offload.is_some() && self.sets_out(index, view, at) {
+                    if self.offload.is_some() && self.try_offload(index, view, at) {
                         continue;
                     }
                     let w = &mut self.warps[index as usize];
@@ -193,19 +193,19 @@ impl Machine {
             true
         };
         if !self.opened.is_empty() {
-            self.barrier_opened();
+            self.form_barrier_group();
         }
         if stop == Stop::Failed {
             return Some(TurnEnd::Failed);
         }
-        if self.offload.is_some() && self.begins_segment(index, source.watched(), issues) {
+        if self.offload.is_some() && self.enter_segment(index, source.watched(), issues) {
             return None;
         }
-        if ends { self.segment_done(index) } else { None }
+        if ends { self.finish_segment(index) } else { None }
     }
 
     /// All operations of the segment have issued. `None`: the warp goes on with the next one.
-    fn segment_done(&mut self, index: u32) -> Option<TurnEnd> {
+    fn finish_segment(&mut self, index: u32) -> Option<TurnEnd> {
         let w = &mut self.warps[index as usize];
         w.view = NONE;
         match w.stop {
@@ -216,7 +216,7 @@ impl Machine {
                 w.at_barrier = true;
                 let (group, time) = (w.group, w.time);
                 if group != NONE {
-                    self.joins(group, time);
+                    self.join_barrier(group, time);
                 }
                 Some(TurnEnd::Parked)
             }
@@ -237,7 +237,7 @@ impl Machine {
     }
 
     /// Marks the results of a load as on their way.
-    pub(super) fn expect(&mut self, index: u32, registers: &[u16]) {
+    pub(super) fn reserve_registers(&mut self, index: u32, registers: &[u16]) {
         let w = &mut self.warps[index as usize];
         for &r in registers {
             w.ready[usize::from(r)] = Ready::PENDING;
@@ -245,7 +245,7 @@ impl Machine {
     }
 
     /// The results of a memory operation are there at `cycle`.
-    pub(super) fn deliver(&mut self, index: u32, registers: &[u16], cycle: u64) {
+    pub(super) fn release_registers(&mut self, index: u32, registers: &[u16], cycle: u64) {
         let w = &mut self.warps[index as usize];
         let mut unblocked = false;
         for &r in registers {

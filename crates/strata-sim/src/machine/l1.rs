@@ -81,16 +81,16 @@ impl L1 {
     /// Forgets everything; only so many ways of each set are filled from now on.
     pub(super) fn limit_ways(&mut self, ways: u32) {
         self.tags.limit_ways(ways);
-        self.prefetches_left();
+        self.forget_prefetches();
     }
 
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
         self.tags.clear();
-        self.prefetches_left();
+        self.forget_prefetches();
     }
 
-    fn prefetches_left(&mut self) {
+    fn forget_prefetches(&mut self) {
         if let Some(prefetching) = &mut self.prefetching {
             prefetching.cleared();
         }
@@ -137,7 +137,7 @@ impl L1 {
     fn insert(&mut self, set: u32, line: LineAddr) -> Option<WayIndex> {
         let (way, _) = self.tags.insert(set, line)?;
         if let Some(prefetching) = &mut self.prefetching {
-            prefetching.left(way);
+            prefetching.evicted(way);
         }
         Some(way)
     }
@@ -164,7 +164,7 @@ impl L1 {
     }
 
     /// The way of a line, if it is there.
-    pub(super) fn place_of(&mut self, line: LineAddr) -> Option<WayIndex> {
+    pub(super) fn way_of(&mut self, line: LineAddr) -> Option<WayIndex> {
         let set = self.set_of(line);
         self.tags.find(set, line)
     }
@@ -184,7 +184,7 @@ impl L1 {
 
     /// What it has of a line is stale, and what is on its way, too.
     pub(super) fn invalidate(&mut self, line: LineAddr) {
-        if let Some(way) = self.place_of(line) {
+        if let Some(way) = self.way_of(line) {
             self.invalidate_at(way);
         }
     }
@@ -201,12 +201,12 @@ impl L1 {
     fn invalidate_at(&mut self, way: WayIndex) {
         self.tags.invalidate(way);
         if let Some(prefetching) = &mut self.prefetching {
-            prefetching.left(way);
+            prefetching.evicted(way);
         }
     }
 
     /// A request waits for a line that another brings.
-    pub(super) fn wait(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
+    pub(super) fn enqueue_waiter(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
         self.waiting.push(way, request, requests);
     }
 
@@ -220,19 +220,19 @@ impl L1 {
     }
 
     /// The next who waited for a line and has all it wants; it waits no more.
-    pub(super) fn next_served(
+    pub(super) fn next_ready(
         &mut self,
         taken: &mut waiting::WaitCursor,
         way: WayIndex,
         pending: SectorMask,
         requests: &mut Slab<Request>,
     ) -> Option<u32> {
-        self.waiting.next_to_go(taken, way, requests, |r| r.sectors.and(pending).is_empty())
+        self.waiting.next_ready(taken, way, requests, |r| r.sectors.and(pending).is_empty())
     }
 
     /// A request that somebody waits for wants to leave: false if it is held because too many are under way.
     #[inline]
-    pub(super) fn admit(&mut self, request: u32) -> bool {
+    pub(super) fn allocate_mshr(&mut self, request: u32) -> bool {
         if self.outstanding >= self.mshrs {
             self.held.push_back(request);
             return false;
@@ -242,12 +242,12 @@ impl L1 {
     }
 
     /// The answer to such a request has come.
-    pub(super) fn answered(&mut self) {
+    pub(super) fn release_mshr(&mut self) {
         self.outstanding -= 1;
     }
 
     /// The request that was held longest leaves in place of one that was answered.
-    pub(super) fn next_held(&mut self) -> Option<u32> {
+    pub(super) fn dequeue_held(&mut self) -> Option<u32> {
         let held = self.held.pop_front()?;
         self.outstanding += 1;
         Some(held)
@@ -282,16 +282,16 @@ mod tests {
 
         fn waits(&mut self, sectors: u8) -> u32 {
             let request = self.requests.add(Request::test(RequestKind::Read, A.0, SectorMask(sectors)));
-            let way = self.l1.place_of(A).expect("it is on its way");
-            self.l1.wait(way, request, &mut self.requests);
+            let way = self.l1.way_of(A).expect("it is on its way");
+            self.l1.enqueue_waiter(way, request, &mut self.requests);
             request
         }
 
         /// The next level answers: those who waited and go on.
         fn fill(&mut self, sectors: u8) -> Vec<u32> {
-            let way = self.l1.place_of(A).expect("it has a way");
+            let way = self.l1.way_of(A).expect("it has a way");
             let (pending, mut taken) = self.l1.fill(way, SectorMask(sectors));
-            std::iter::from_fn(|| self.l1.next_served(&mut taken, way, pending, &mut self.requests)).collect()
+            std::iter::from_fn(|| self.l1.next_ready(&mut taken, way, pending, &mut self.requests)).collect()
         }
 
         fn store(&mut self, full: u8) {
@@ -379,9 +379,9 @@ mod tests {
         assert_eq!(rig.look_up(A.0, 0b0001), Lookup::Merge);
         let waiting = rig.waits(0b0001);
         assert_eq!(rig.fill(0b0111), [waiting]);
-        assert_eq!((rig.l1.admit(1), rig.l1.admit(2)), (true, true));
+        assert_eq!((rig.l1.allocate_mshr(1), rig.l1.allocate_mshr(2)), (true, true));
         assert_eq!(sectors(rig.l1.prefetch(other, SectorMask(1))), None, "demand has all MSHRs");
-        rig.l1.answered();
+        rig.l1.release_mshr();
         assert_eq!(sectors(rig.l1.prefetch(other, SectorMask(1))), Some(1));
         rig.l1.clear();
         let counts = rig.l1.prefetching.as_ref().expect("it is there").counts;
@@ -391,13 +391,13 @@ mod tests {
     #[test]
     fn as_many_requests_are_under_way_as_there_are_mshrs() {
         let mut rig = Rig::new(1);
-        assert_eq!([10, 11, 12, 13].map(|r| rig.l1.admit(r)), [true, true, false, false]);
-        rig.l1.answered();
-        assert_eq!(rig.l1.next_held(), Some(12));
-        assert!(!rig.l1.admit(14));
+        assert_eq!([10, 11, 12, 13].map(|r| rig.l1.allocate_mshr(r)), [true, true, false, false]);
+        rig.l1.release_mshr();
+        assert_eq!(rig.l1.dequeue_held(), Some(12));
+        assert!(!rig.l1.allocate_mshr(14));
         for expected in [Some(13), Some(14), None] {
-            rig.l1.answered();
-            assert_eq!(rig.l1.next_held(), expected);
+            rig.l1.release_mshr();
+            assert_eq!(rig.l1.dequeue_held(), expected);
         }
         assert_eq!(rig.l1.outstanding, 1);
     }

@@ -3,7 +3,7 @@
 //! A slice takes requests in the order in which they come. One that needs memory and finds its queue or its MSHRs full waits,
 //! and all behind it wait with it: that is how a slow memory is felt by the SMs.
 
-use super::slice::{Served, Service, Then};
+use super::slice::{Served, Service, SliceOutcome};
 use super::sm_memory::RequestKind;
 use super::{Event, Machine, NONE};
 use crate::cache::{Evicted, LineState, SectorMask, WayIndex};
@@ -20,7 +20,7 @@ pub(super) struct Miss {
 
 impl Machine {
     /// A request reaches its slice.
-    pub(super) fn l2_arrives(&mut self, request: u32, t: Picos) {
+    pub(super) fn l2_enqueue(&mut self, request: u32, t: Picos) {
         let slice = self.requests[request].home.slice;
         let now = self.config.clock.l2.next(t).0;
         if self.slices[usize::from(slice)].held.is_empty() && self.l2_access(request, now) {
@@ -34,11 +34,11 @@ impl Machine {
         let r = self.requests[request];
         let slice = r.home.slice;
         let Some(served) = self.slices[usize::from(slice)].access(&r, now, &self.config.l2) else { return false };
-        let Served { service, evicted, aged, way, before, supplied, prefetched, ready, then } = served;
-        let asker = self.asker_of(request);
-        self.l2_serves(r.kind, service);
+        let Served { service, evicted, aged, way, before, supplied, prefetched, ready, outcome } = served;
+        let requester = self.requester_of(request);
+        self.count_service(r.kind, service);
         if let Some(left) = evicted {
-            self.l2_evicts(slice, &left, service.ready);
+            self.l2_evict(slice, &left, service.ready);
         }
         if let Some(old) = aged {
             self.write_back(old.line, old.sectors, old.valid, service.ready);
@@ -47,38 +47,38 @@ impl Machine {
         if !supplied.is_empty() {
             self.victim_supplied(request, supplied);
         }
-        match then {
-            Then::Stored { through } => {
+        match outcome {
+            SliceOutcome::Stored { through } => {
                 if let Some(valid) = through {
                     self.write_back(r.line, r.sectors, valid, ready);
                 }
-                self.store_done(request, ready);
+                self.complete_store(request, ready);
                 self.requests.remove(request);
                 self.page_released(r.line);
             }
-            Then::Answered => self.reply(request, ready),
-            Then::Waits => self.slices[usize::from(slice)].wait(way, request, &mut self.requests),
-            Then::Fetches(sectors) => {
-                self.slices[usize::from(slice)].wait(way, request, &mut self.requests);
+            SliceOutcome::Hit => self.reply(request, ready),
+            SliceOutcome::Merged => self.slices[usize::from(slice)].enqueue_waiter(way, request, &mut self.requests),
+            SliceOutcome::Miss(sectors) => {
+                self.slices[usize::from(slice)].enqueue_waiter(way, request, &mut self.requests);
                 let miss = self.misses.add(Miss { slice, way: way.index(), sectors });
                 self.fetch(r.home, r.line, sectors, before.valid.or(supplied), miss, ready);
             }
         }
-        if let Some(asker) = asker {
-            self.prefetch_into_l2(&r, asker, then, prefetched, service.ready);
+        if let Some(requester) = requester {
+            self.prefetch_into_l2(&r, requester, outcome, prefetched, service.ready);
         }
         true
     }
 
     /// A slice has taken its time for something.
     #[inline]
-    pub(super) fn l2_serves(&mut self, kind: RequestKind, service: Service) {
+    pub(super) fn count_service(&mut self, kind: RequestKind, service: Service) {
         self.stats.wait_slice += service.waited;
         self.probe_slice(kind, service.waited, service.latency);
     }
 
     /// A line had to leave a slice at L2 cycle `ready`.
-    pub(super) fn l2_evicts(&mut self, slice: u16, left: &Evicted, ready: u64) {
+    pub(super) fn l2_evict(&mut self, slice: u16, left: &Evicted, ready: u64) {
         if self.slices[usize::from(slice)].victim.is_some() {
             self.probe_evict(left.line, left.clean());
         }
@@ -107,8 +107,8 @@ impl Machine {
             let valid = self.l2_state(r.line).1.valid;
             self.write_back(r.line, r.sectors, valid, ready);
         }
-        if !r.is_awaited() {
-            self.store_done(request, ready);
+        if !r.expects_reply() {
+            self.complete_store(request, ready);
             self.requests.remove(request);
             self.page_released(r.line);
             return;
@@ -128,13 +128,13 @@ impl Machine {
     }
 
     /// A store or a reduction has taken effect at L2 cycle `ready`.
-    fn store_done(&mut self, request: u32, ready: u64) {
+    fn complete_store(&mut self, request: u32, ready: u64) {
         self.stats.stores += 1;
         self.stores_out -= 1;
         let time = self.config.clock.l2.edge(Cycles(ready));
         self.last_store = self.last_store.max(time);
         let r = self.requests[request];
-        self.store_took_effect(request, self.in_memory(r.home.partition, time));
+        self.complete_tracked_store(request, self.visible_at(r.home.partition, time));
         if r.warp != NONE {
             let arrival = self.send_to_sm(r.home.slice, r.sm, time, 0);
             self.queue.push(arrival, Event::new(Event::STORED, r.warp));
@@ -145,34 +145,34 @@ impl Machine {
     pub(super) fn write_back(&mut self, line: LineAddr, dirty: SectorMask, valid: SectorMask, ready: u64) {
         let home = self.interleave.home(line);
         self.slices[usize::from(home.slice)].stats.write_backs += u64::from(dirty.count());
-        self.put(home, line, dirty, valid, ready);
+        self.send_write_back(home, line, dirty, valid, ready);
     }
 
     /// Memory has delivered sectors of a line.
-    pub(super) fn l2_fills(&mut self, miss: u32, t: Picos) {
+    pub(super) fn l2_fill(&mut self, miss: u32, t: Picos) {
         let Miss { slice, way, sectors } = self.misses[miss];
         self.misses.remove(miss);
         let way = WayIndex::at(way);
         let (valid, stale) = self.slices[usize::from(slice)].fill(way, sectors);
         self.probe_fill(miss, slice, way, sectors);
         if !stale.is_empty() {
-            self.fetch_again(slice, way, stale, t);
+            self.refetch(slice, way, stale, t);
         }
         let ready = self.config.clock.l2.next(t).0;
-        let mut waiting = self.slices[usize::from(slice)].take_waiting(way);
+        let mut waiting = self.slices[usize::from(slice)].take_waiters(way);
         while let Some(request) =
-            self.slices[usize::from(slice)].next_served(&mut waiting, way, valid, &mut self.requests)
+            self.slices[usize::from(slice)].next_ready(&mut waiting, way, valid, &mut self.requests)
         {
             self.reply(request, ready);
         }
-        self.resume_slice(slice, t);
+        self.retry_slice(slice, t);
     }
 
     /// What memory delivered was overtaken by a change there: it is asked once more.
     #[cold]
-    fn fetch_again(&mut self, slice: u16, way: WayIndex, sectors: SectorMask, t: Picos) {
+    fn refetch(&mut self, slice: u16, way: WayIndex, sectors: SectorMask, t: Picos) {
         let s = &mut self.slices[usize::from(slice)];
-        s.fetches_again(sectors);
+        s.refetch(sectors);
         let (line, resident) = (s.tags.address(way), s.tags.line(way).valid);
         let miss = self.misses.add(Miss { slice, way: way.index(), sectors });
         let ready = self.config.clock.l2.next(t).0;
@@ -180,7 +180,7 @@ impl Machine {
     }
 
     /// There may be room again for what waits at a slice.
-    pub(super) fn resume_slice(&mut self, slice: u16, t: Picos) {
+    pub(super) fn retry_slice(&mut self, slice: u16, t: Picos) {
         let now = self.config.clock.l2.next(t).0;
         while let Some(&(request, since)) = self.slices[usize::from(slice)].held.front() {
             let at = now.max(since);
@@ -197,12 +197,12 @@ impl Machine {
 
     /// The host writes sectors of a line, some of them whole: memory has them at once, and L2 where it has the line or, with
     /// `allocate`, makes room for it.
-    pub(super) fn line_from_host(&mut self, line: LineAddr, touched: SectorMask, whole: SectorMask, allocate: bool) {
+    pub(super) fn host_write_line(&mut self, line: LineAddr, touched: SectorMask, whole: SectorMask, allocate: bool) {
         let home = self.interleave.home(line);
-        let written = self.slices[usize::from(home.slice)].host_writes(home.set, line, touched, whole, allocate);
+        let written = self.slices[usize::from(home.slice)].host_write(home.set, line, touched, whole, allocate);
         let now = self.config.clock.l2.next(self.now).0;
         if let Some(left) = written.evicted {
-            self.l2_evicts(home.slice, &left, now);
+            self.l2_evict(home.slice, &left, now);
         }
         self.probe_host_write(line, touched, whole, written.before);
         if let Some(old) = written.aged {
@@ -211,7 +211,7 @@ impl Machine {
     }
 
     /// Drops a line from L2, because memory has a newer one; what is on its way will be fetched again.
-    pub(super) fn drop_from_l2(&mut self, line: LineAddr) {
+    pub(super) fn invalidate_l2(&mut self, line: LineAddr) {
         let home = self.interleave.home(line);
         self.slices[usize::from(home.slice)].invalidate(home.set, line);
     }

@@ -22,51 +22,58 @@ impl Machine {
     ) {
         self.probe_fetch(miss, line, sectors);
         if self.sides.is_some() {
-            self.ask_sides(Deferred { home, line, sectors, resident, miss, ready });
+            self.submit_to_sides(Deferred { home, line, sectors, resident, miss, ready });
         } else {
             let tag = Event::new(Event::FILL, miss).0;
-            self.dram(home.access(sectors, Dir::Read, tag), ready);
+            self.send_to_dram(home.access(sectors, Dir::Read, tag), ready);
         }
     }
 
     /// Writes sectors of a line to memory; L2 has, or had until now, the sectors `valid`.
-    pub(super) fn put(&mut self, home: Home, line: LineAddr, sectors: SectorMask, valid: SectorMask, ready: u64) {
+    pub(super) fn send_write_back(
+        &mut self,
+        home: Home,
+        line: LineAddr,
+        sectors: SectorMask,
+        valid: SectorMask,
+        ready: u64,
+    ) {
         self.probe_write_back(line, sectors);
         if self.sides.is_some() {
-            self.ask_sides(Deferred { home, line, sectors, resident: valid, miss: NONE, ready });
+            self.submit_to_sides(Deferred { home, line, sectors, resident: valid, miss: NONE, ready });
         } else {
-            self.dram(home.access(sectors, Dir::Write, NONE), ready);
+            self.send_to_dram(home.access(sectors, Dir::Write, NONE), ready);
         }
     }
 
     /// Sends an access to its channel, on behalf of a slice; it leaves L2 at L2 cycle `ready`.
-    pub(super) fn dram(&mut self, access: DramAccess, ready: u64) {
-        if self.offload.is_some() && self.data_at_host() {
-            self.asks_host(access.sectors, access.dir, access.tag, ready);
+    pub(super) fn send_to_dram(&mut self, access: DramAccess, ready: u64) {
+        if self.offload.is_some() && self.is_data_at_host() {
+            self.access_host_memory(access.sectors, access.dir, access.tag, ready);
             return;
         }
-        let (time, tag) = self.towards_channel(&access, ready);
+        let (time, tag) = self.route_to_channel(&access, ready);
         self.slices[usize::from(access.slice)].queued += 1;
-        self.enter_channel(DramAccess { tag, ..access }, time);
+        self.enqueue_at_channel(DramAccess { tag, ..access }, time);
     }
 
     /// Lets an access of L2 that is ready at L2 cycle `ready` go towards its channel: when it is there, behind the memory
     /// controller and, where memory is in stacks, their links, and what its end is for then.
     #[inline]
-    fn towards_channel(&mut self, access: &DramAccess, ready: u64) -> (Picos, DramTag) {
+    fn route_to_channel(&mut self, access: &DramAccess, ready: u64) -> (Picos, DramTag) {
         let clock = self.config.clock.l2;
         let controller = Cycles(u64::from(self.config.dram.controller_cycles));
         match &mut self.stacks {
             None => (clock.edge(Cycles(ready + controller.0)), access.tag),
             Some(stacks) => {
-                let (arrival, tag) = stacks.depart(access, clock.edge(Cycles(ready)));
+                let (arrival, tag) = stacks.send_to_stack(access, clock.edge(Cycles(ready)));
                 (arrival + clock.span(controller), tag)
             }
         }
     }
 
     /// Sends an access to its channel, where it is at `time`.
-    pub(super) fn enter_channel(&mut self, access: DramAccess, time: Picos) {
+    pub(super) fn enqueue_at_channel(&mut self, access: DramAccess, time: Picos) {
         let sectors = u64::from(access.sectors.count());
         if access.dir == Dir::Write {
             self.stats.dram_writes += sectors;
@@ -74,14 +81,14 @@ impl Machine {
             self.stats.dram_reads += sectors;
         }
         let channel = u32::from(access.partition);
-        if let Some(time) = self.channels[channel as usize].send(&access, time) {
+        if let Some(time) = self.channels[channel as usize].enqueue(&access, time) {
             self.queue.push(time, Event::new(Event::CHANNEL, channel));
         }
     }
 
-    pub(super) fn channel_acts(&mut self, channel: u32, t: Picos) {
+    pub(super) fn run_channel(&mut self, channel: u32, t: Picos) {
         let mut turn = std::mem::take(&mut self.turn);
-        if self.channels[channel as usize].act(t, &mut turn) {
+        if self.channels[channel as usize].advance(t, &mut turn) {
             for &slice in &turn.entered {
                 self.slices[usize::from(slice)].queued -= 1;
             }
@@ -93,7 +100,7 @@ impl Machine {
             }
             turn.entered.dedup();
             for slice in turn.entered.drain(..) {
-                self.resume_slice(slice, t);
+                self.retry_slice(slice, t);
             }
         }
         self.turn = turn;

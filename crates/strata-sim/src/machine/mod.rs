@@ -29,7 +29,7 @@
 //! | `memory.rs` | the way from L2 to memory |
 //! | `channel_port.rs` | a part: a DRAM channel and what waits to enter it |
 //! | `stacks.rs` | memory stacks: links to the GPU and between them |
-//! | `near.rs` | SMs on memory stacks: their way to memory |
+//! | `stack_sm.rs` | SMs on memory stacks: their way to memory |
 //! | `plan/` | plans of memory sides, tables, units, copies from L2 |
 //! | `offload/` | the offload mechanism |
 //! | `host.rs` | what the host does, and who hears of it |
@@ -60,7 +60,6 @@ mod l2;
 mod memory;
 mod memory_unit;
 mod names;
-mod near;
 mod offload;
 mod paging;
 mod plan;
@@ -71,6 +70,7 @@ mod probes;
 mod seam_tests;
 mod slice;
 mod sm_memory;
+mod stack_sm;
 mod stacks;
 mod tables;
 #[cfg(test)]
@@ -107,7 +107,7 @@ use offload::Offloader;
 use paging::Pager;
 use plan::MemorySides;
 use slice::Slice;
-use sm_memory::{Asker, LoadOp, Request};
+use sm_memory::{LoadOp, Request, Requester};
 use stacks::Stacks;
 use strata_core::{GridSource, LineAddr, WarpId};
 use translate::Tlbs;
@@ -142,7 +142,7 @@ impl Event {
     /// DRAM of a stack has what L2 asked for.
     const RX: u32 = 10;
     /// DRAM has what an SM of a stack asked for.
-    const NEAR: u32 = 11;
+    const VAULT_READ: u32 = 11;
     /// A warp has come to a stack.
     const OFFLOAD: u32 = 12;
     /// The end of an offloaded block is known to the GPU.
@@ -220,7 +220,7 @@ pub struct Machine {
     offload: Option<Box<Offloader>>,
     listeners: Vec<Box<dyn HostListener>>,
     /// Who sent each request, by handle; kept only for prefetchers of L2.
-    askers: Option<Vec<Asker>>,
+    requesters: Option<Vec<Requester>>,
     /// Launches so far.
     launched: u32,
     host_link: Link,
@@ -238,7 +238,7 @@ pub struct Machine {
     stores_out: u32,
     last_store: Picos,
     /// When the latest store of an SM on a stack is in memory.
-    near_store: Picos,
+    last_stack_store: Picos,
     /// Observers of the probe points (`probes.rs`), if anybody asked for them.
     checker: Option<Box<DataChecker>>,
     explanation: Option<Box<Explanation>>,
@@ -297,7 +297,7 @@ impl Machine {
             pager: None,
             offload: None,
             listeners: Vec::new(),
-            askers: None,
+            requesters: None,
             launched: 0,
             host_link: Link::new(&config.host_link),
             copies: CopyStats::default(),
@@ -312,7 +312,7 @@ impl Machine {
             now: Picos(0),
             stores_out: 0,
             last_store: Picos(0),
-            near_store: Picos(0),
+            last_stack_store: Picos(0),
             checker: None,
             explanation: None,
             names: Names::default(),
@@ -332,7 +332,7 @@ impl Machine {
     pub fn reading(&self) -> Reading {
         Reading {
             machine: MachineStats { events: self.queue.taken(), ..self.stats },
-            stacks: self.stacks_counted(),
+            stacks: self.stack_counts(),
             slices: self.slices.iter().map(|slice| slice.stats).collect(),
             channels: self.channels.iter().map(|port| *port.channel.stats()).collect(),
             sides: self.side_reading(),
@@ -392,14 +392,14 @@ impl Machine {
         let start = self.config.clock.core.next(self.now).0;
         let begin = start + u64::from(self.config.launch.before);
         self.launched += 1;
-        self.prepare(per_sm, needs);
-        self.check_begins(source.instructions());
+        self.prepare_sms(per_sm, needs);
+        self.check_kernel_begin(source.instructions());
         let sms = self.config.sm.count;
         let slots = (u64::from(per_sm) * u64::from(sms)).min(source.ctas()) as u32;
         let warps_per_cta = source.warps_per_cta();
         self.warps.clear();
         self.warps.resize_with((slots * warps_per_cta) as usize, WarpState::new);
-        self.offload_begins(source);
+        self.load_candidates(source);
         let mut views = Views::new(source.instructions());
         let mut next_cta = 0;
         for slot in 0..slots {
@@ -411,34 +411,34 @@ impl Machine {
         let mut end = begin;
         let mut live = u64::from(slots) * u64::from(warps_per_cta);
         // A kernel has ended when its last warp has and its stores are where everybody sees them.
-        while live > 0 || self.stores_out > 0 || self.waits_for_pages() {
+        while live > 0 || self.stores_out > 0 || self.has_faulted_accesses() {
             let Some((t, event)) = self.queue.pop() else {
-                if self.goes_on_after_move() {
+                if self.resume_after_remap() {
                     continue;
                 }
-                return Err(MachineError::Hang(self.who_waits(warps_per_cta)));
+                return Err(MachineError::Hang(self.describe_hang(warps_per_cta)));
             };
             if event.kind() != Event::WARP {
-                self.memory_event(t, event);
-                self.plan_what_was_asked(source);
+                self.handle(t, event);
+                self.plan_requests(source);
                 self.data_fault()?;
                 continue;
             }
             let (index, cycle) = (event.index(), self.core_cycle(t));
-            if self.offload.is_some() && self.is_stopped(index, cycle) {
+            if self.offload.is_some() && self.park_for_remap(index, cycle) {
                 continue;
             }
             match self.run_warp(source, &mut views, index, cycle) {
                 issue::TurnEnd::Parked => self.data_fault()?,
                 issue::TurnEnd::Failed => {
-                    self.give_up();
+                    self.abort();
                     return Err(MachineError::Program);
                 }
-                issue::TurnEnd::Exited(_) if self.must_stay(index) => {}
+                issue::TurnEnd::Exited(_) if self.defer_exit(index) => {}
                 issue::TurnEnd::Exited(at) => {
                     live -= 1;
                     end = end.max(at);
-                    if let Some(slot) = self.warp_left(index, warps_per_cta)
+                    if let Some(slot) = self.retire_warp(index, warps_per_cta)
                         && next_cta < source.ctas()
                     {
                         let sm = self.warps[index as usize].sm;
@@ -453,9 +453,9 @@ impl Machine {
         self.stats.places += u64::from(sms) * u64::from(self.config.sm.warps) * (end - begin);
         let end = end.max(self.core_cycle(self.last_store)) + u64::from(self.config.launch.after);
         self.now = self.core_time(end);
-        self.come_to_rest(&mut |line, data| source.read_line(line, data));
+        self.drain(&mut |line, data| source.read_line(line, data));
         self.check_conservation()?;
-        self.check_ends()?;
+        self.check_kernel_end()?;
         Ok(KernelTime {
             cycles: end - start,
             ctas_per_sm: per_sm,
@@ -464,10 +464,10 @@ impl Machine {
     }
 
     /// Makes the SMs ready for a kernel of which `per_sm` CTAs are resident on each.
-    fn prepare(&mut self, per_sm: u32, needs: &KernelNeeds) {
+    fn prepare_sms(&mut self, per_sm: u32, needs: &KernelNeeds) {
         let (l1, shared) = (&self.config.l1, &self.config.shared);
         let taken = u64::from(per_sm) * needs.shared.next_multiple_of(shared.granularity.0.max(1));
-        let flushes = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Mutation::L1Flush));
+        let flushes = !self.checker.as_mut().is_some_and(|c| c.omits(Mutation::L1Flush));
         for sm in &mut self.sms {
             sm.schedulers.fill(Scheduler::default());
             sm.shared.clear();
@@ -483,51 +483,51 @@ impl Machine {
     }
 
     /// What memory still has to do is done before anything else begins.
-    fn come_to_rest(&mut self, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+    fn drain(&mut self, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         loop {
             while self.sides.as_ref().is_some_and(|sides| !sides.deferred.is_empty()) {
-                self.begin_plans(&mut *memory);
+                self.plan_deferred(&mut *memory);
             }
             let Some((t, event)) = self.queue.pop() else { return };
-            self.memory_event(t, event);
+            self.handle(t, event);
             self.now = self.now.max(t);
         }
     }
 
     /// If the last event asked memory sides for something, they plan it now.
     #[inline]
-    fn plan_what_was_asked<S: GridSource>(&mut self, source: &S) {
+    fn plan_requests<S: GridSource>(&mut self, source: &S) {
         while let Some(sides) = &self.sides
             && !sides.deferred.is_empty()
         {
-            self.begin_plans(|line, data| source.read_line(line, data));
+            self.plan_deferred(|line, data| source.read_line(line, data));
         }
     }
 
     /// Something happens behind the SMs.
     #[inline]
-    fn memory_event(&mut self, t: Picos, event: Event) {
+    fn handle(&mut self, t: Picos, event: Event) {
         match event.kind() {
-            Event::L2 => self.l2_arrives(event.index(), t),
-            Event::CHANNEL => self.channel_acts(event.index(), t),
-            Event::FILL => self.l2_fills(event.index(), t),
-            Event::REPLY => self.reply_arrives(event.index(), t),
-            Event::STEP => self.step_ends(event.index(), t),
-            Event::TABLE => self.table_comes(event.index(), t),
-            Event::WALK => self.walk_ends(event.index(), t),
-            Event::WAKE => self.pager_wakes(event.index(), t),
-            Event::STORED => self.no_longer_waits_for_store(WarpId(event.index()), self.core_cycle(t)),
-            Event::RX => self.crosses_to_gpu(event.index(), t),
-            Event::NEAR => self.near_delivers(event.index(), t),
-            Event::OFFLOAD => self.arrives_at_stack(event.index(), t),
-            Event::ACKNOWLEDGED => self.acknowledged(event.index(), t),
+            Event::L2 => self.l2_enqueue(event.index(), t),
+            Event::CHANNEL => self.run_channel(event.index(), t),
+            Event::FILL => self.l2_fill(event.index(), t),
+            Event::REPLY => self.receive_reply(event.index(), t),
+            Event::STEP => self.complete_step(event.index(), t),
+            Event::TABLE => self.fill_table(event.index(), t),
+            Event::WALK => self.finish_walk(event.index(), t),
+            Event::WAKE => self.wake_pager(event.index(), t),
+            Event::STORED => self.acknowledge_store(WarpId(event.index()), self.core_cycle(t)),
+            Event::RX => self.reply_to_gpu(event.index(), t),
+            Event::VAULT_READ => self.reply_from_vault(event.index(), t),
+            Event::OFFLOAD => self.reach_stack(event.index(), t),
+            Event::ACKNOWLEDGED => self.retire_block(event.index(), t),
             _ => {}
         }
     }
 
     /// After a failed program: its warps are gone, and what they had under way ends.
-    fn give_up(&mut self) {
-        self.come_to_rest(&mut |_, _| ());
+    fn abort(&mut self) {
+        self.drain(&mut |_, _| ());
         self.groups = Slab::default();
     }
 }

@@ -103,13 +103,13 @@ impl Machine {
             let now = self.queue.now();
             pager.mechanism.released(tlbs.page_of(line), now, &mut pager.actions);
             if !pager.actions.is_empty() {
-                self.act(now);
+                self.apply_actions(now);
             }
         }
     }
 
     /// A walk has ended.
-    pub(super) fn walk_ends(&mut self, walk: u32, t: Picos) {
+    pub(super) fn finish_walk(&mut self, walk: u32, t: Picos) {
         let Some(pager) = &self.pager else { return };
         let op = pager.walking[walk];
         self.probe_replay(&op, self.core_cycle(t));
@@ -119,68 +119,68 @@ impl Machine {
         let page = tlbs.page_of(op.access.line);
         match pager.mechanism.walked(page, &access, t, &mut pager.actions) {
             Walk::Here => {
-                tlbs.learn(op.sm, page);
+                tlbs.insert(op.sm, page);
                 let cycle = self.core_cycle(t);
-                self.goes_on(op, cycle);
+                self.issue_translated(op, cycle);
             }
             Walk::Remote => {
                 let bytes = Bytes(u64::from(op.access.asked.count()) * SECTOR_BYTES);
                 let direction = if op.is_write() { Direction::Out } else { Direction::In };
                 let arrival = self.host_link.send(direction, t, bytes);
-                self.remote(op, arrival);
+                self.access_remote(op, arrival);
                 if op.is_write() {
-                    self.no_longer_waits_for_store(op.warp, self.core_cycle(t));
+                    self.acknowledge_store(op.warp, self.core_cycle(t));
                 }
             }
             Walk::Wait(fault) => pager.waiting.entry(fault).or_default().push(op),
         }
-        self.act(t);
+        self.apply_actions(t);
     }
 
     /// Something that the mechanism asked for has happened.
-    pub(super) fn pager_wakes(&mut self, token: u32, t: Picos) {
+    pub(super) fn wake_pager(&mut self, token: u32, t: Picos) {
         if let Some(pager) = &mut self.pager {
             pager.mechanism.wake(Token(token), t, &mut pager.actions);
         }
-        self.act(t);
+        self.apply_actions(t);
     }
 
     /// Tells the mechanism what the host does.
-    pub(super) fn tell_pager(&mut self, event: &HostEvent) {
+    pub(super) fn notify_pager(&mut self, event: &HostEvent) {
         let now = self.now;
         if let Some(pager) = &mut self.pager {
             pager.mechanism.host(event, now, &mut pager.actions);
         }
-        self.act(now);
+        self.apply_actions(now);
     }
 
     /// Does what the mechanism asks.
-    fn act(&mut self, t: Picos) {
+    fn apply_actions(&mut self, t: Picos) {
         let Some(pager) = &mut self.pager else { return };
         let mut actions = std::mem::take(&mut pager.actions);
         for action in actions.drain(..) {
             match action {
                 Action::Timer { at, token } => self.queue.push(at, Event::new(Event::WAKE, token.0)),
                 Action::Resume(fault) => {
-                    for op in self.no_longer_waiting(fault) {
+                    for op in self.take_faulted(fault) {
                         self.replay(op, t);
                     }
                 }
                 Action::Retry(fault) => {
                     let walked = self.core_time(self.core_cycle(t) + u64::from(self.config.tlb.walk_cycles));
-                    for op in self.no_longer_waiting(fault) {
+                    for op in self.take_faulted(fault) {
                         let Some(pager) = &mut self.pager else { return };
                         let walk = pager.walking.add(op);
                         self.queue.push(walked, Event::new(Event::WALK, walk));
                     }
                 }
                 Action::Arrive(pages) => self.probe_page_in(pages),
-                Action::WarpsMayLeave(may) => self.warps_may_leave(may, t),
+                Action::WarpsMayLeave(may) => self.allow_exits(may, t),
                 Action::Leave { pages, copied } => {
                     if let Some(tlbs) = &mut self.tlbs {
-                        tlbs.forget(pages);
+                        tlbs.invalidate(pages);
                     }
-                    self.drop_lines(pages, t);
+                    self.evict_pages(pages, t);
                     self.probe_page_out(pages, copied);
                 }
             }
@@ -192,21 +192,21 @@ impl Machine {
         }
     }
 
-    fn no_longer_waiting(&mut self, fault: FaultId) -> Vec<LineOp> {
+    fn take_faulted(&mut self, fault: FaultId) -> Vec<LineOp> {
         self.pager.as_mut().and_then(|pager| pager.waiting.remove(&fault)).unwrap_or_default()
     }
 
-    fn warps_may_leave(&mut self, may: bool, t: Picos) {
+    fn allow_exits(&mut self, may: bool, t: Picos) {
         let Some(pager) = &mut self.pager else { return };
         let stayed = std::mem::replace(&mut pager.staying, (!may).then(Vec::new)).unwrap_or_default();
         let cycle = self.core_cycle(t);
         for warp in stayed {
-            self.goes_on_leaving(warp, cycle);
+            self.resume_exit(warp, cycle);
         }
     }
 
     /// True if the mechanism makes a warp stay that has done all it does.
-    pub(super) fn stays_for_pager(&mut self, warp: u32) -> bool {
+    pub(super) fn pager_defers_exit(&mut self, warp: u32) -> bool {
         match self.pager.as_mut().and_then(|pager| pager.staying.as_mut()) {
             Some(staying) => {
                 staying.push(warp);
@@ -223,21 +223,21 @@ impl Machine {
         self.probe_replay(&op, at);
         if let Some(tlbs) = &mut self.tlbs {
             let page = tlbs.page_of(op.access.line);
-            tlbs.learn(op.sm, page);
+            tlbs.insert(op.sm, page);
         }
-        self.goes_on(op, at);
+        self.issue_translated(op, at);
     }
 
     /// An access that had to walk goes on at core cycle `at`.
-    fn goes_on(&mut self, op: LineOp, at: u64) {
-        self.go(op, at);
+    fn issue_translated(&mut self, op: LineOp, at: u64) {
+        self.issue_access(op, at);
         if op.is_write() {
-            self.no_longer_waits_for_store(op.warp, at);
+            self.acknowledge_store(op.warp, at);
         }
     }
 
     /// Drops the lines of pages from all caches; dirty sectors are written back.
-    fn drop_lines(&mut self, range: PageRange, t: Picos) {
+    fn evict_pages(&mut self, range: PageRange, t: Picos) {
         let Some(lines) = self.tlbs.as_ref().map(|tlbs| tlbs.lines_of(range)) else { return };
         for sm in &mut self.sms {
             sm.memory.l1.invalidate_range(&lines);
@@ -245,7 +245,7 @@ impl Machine {
         let now = self.config.clock.l2.next(t).0;
         for line in lines.map(LineAddr) {
             let home = self.interleave.home(line);
-            if let Some(left) = self.slices[usize::from(home.slice)].drop_line(home.set, line) {
+            if let Some(left) = self.slices[usize::from(home.slice)].evict_line(home.set, line) {
                 self.write_back(line, left.sectors, left.valid, now);
             }
         }
@@ -258,12 +258,12 @@ impl Machine {
 
     /// True if an access waits for its page.
     #[inline]
-    pub(super) fn waits_for_pages(&self) -> bool {
+    pub(super) fn has_faulted_accesses(&self) -> bool {
         self.pager.as_ref().is_some_and(|pager| pager.walking.len() > 0 || !pager.waiting.is_empty())
     }
 
     /// Accesses that wait for pages: for the message of a hang.
-    pub(super) fn waiting_for_pages(&self) -> usize {
+    pub(super) fn faulted_accesses(&self) -> usize {
         self.pager.as_ref().map_or(0, |pager| pager.waiting.values().map(Vec::len).sum::<usize>() + pager.walking.len())
     }
 }

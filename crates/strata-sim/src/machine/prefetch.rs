@@ -3,8 +3,8 @@
 use super::l1::Lookup;
 use super::l2::Miss;
 use super::prefetching::ProposalOutcome;
-use super::slice::{Prefetched, Then};
-use super::sm_memory::{Asker, LineOp, Request, RequestKind};
+use super::slice::{Prefetched, SliceOutcome};
+use super::sm_memory::{LineOp, Request, RequestKind, Requester};
 use super::{Machine, NONE};
 use crate::coalesce::CoalescedAccess;
 use crate::seam::{CacheAccess, Outcome, SideCount};
@@ -38,34 +38,41 @@ impl Machine {
             match l1.prefetch(proposal.line, proposal.sectors) {
                 ProposalOutcome::Fetch((way, sectors)) => {
                     let line = CoalescedAccess { line: proposal.line, sectors, asked: sectors, full: sectors };
-                    self.send(op, &line, RequestKind::Read, NONE, way.index(), taken);
+                    self.send_to_l2(op, &line, RequestKind::Read, NONE, way.index(), taken);
                 }
                 ProposalOutcome::Redundant => l1.prefetching.iter_mut().for_each(|p| p.counts.redundant += 1),
                 ProposalOutcome::NoRoom => l1.prefetching.iter_mut().for_each(|p| p.counts.dropped += 1),
             }
         }
         if let Some(prefetching) = &mut self.sms[sm].memory.l1.prefetching {
-            prefetching.give_back(proposals);
+            prefetching.recycle(proposals);
         }
     }
 
     /// A slice has served a request: its prefetcher sees that, and what it proposes is asked of memory at L2 cycle `ready`.
     #[cold]
-    pub(super) fn prefetch_into_l2(&mut self, r: &Request, asker: Asker, then: Then, prefetched: bool, ready: u64) {
+    pub(super) fn prefetch_into_l2(
+        &mut self,
+        r: &Request,
+        requester: Requester,
+        outcome: SliceOutcome,
+        prefetched: bool,
+        ready: u64,
+    ) {
         if r.is_prefetch() {
             return;
         }
         let access = CacheAccess {
             line: r.line,
             sectors: r.sectors,
-            pc: asker.pc,
-            warp: asker.warp,
+            pc: requester.pc,
+            warp: requester.warp,
             sm: r.sm,
             write: r.kind == RequestKind::Write,
-            outcome: match then {
-                Then::Stored { .. } | Then::Answered => Outcome::Hit,
-                Then::Waits => Outcome::Pending,
-                Then::Fetches(_) => Outcome::Miss,
+            outcome: match outcome {
+                SliceOutcome::Stored { .. } | SliceOutcome::Hit => Outcome::Hit,
+                SliceOutcome::Merged => Outcome::Pending,
+                SliceOutcome::Miss(_) => Outcome::Miss,
             },
             prefetched,
             now: self.config.clock.l2.edge(Cycles(ready)),
@@ -78,7 +85,7 @@ impl Machine {
             match slice.prefetch(home.set, proposal.line, proposal.sectors, &self.config.l2) {
                 ProposalOutcome::Fetch(Prefetched { evicted, aged, way, before, sectors }) => {
                     if let Some(left) = evicted {
-                        self.l2_evicts(home.slice, &left, ready);
+                        self.l2_evict(home.slice, &left, ready);
                     }
                     if let Some(old) = aged {
                         self.write_back(old.line, old.sectors, old.valid, ready);
@@ -92,26 +99,26 @@ impl Machine {
             }
         }
         if let Some(prefetching) = &mut self.slices[usize::from(r.home.slice)].prefetching {
-            prefetching.give_back(proposals);
+            prefetching.recycle(proposals);
         }
     }
 
     /// Remembers who sent a request, if an L2 prefetcher wants to know: requests themselves stay as small as they are.
     #[inline]
-    pub(super) fn note_asker(&mut self, request: u32, asker: Asker) {
-        if let Some(askers) = &mut self.askers {
+    pub(super) fn record_requester(&mut self, request: u32, requester: Requester) {
+        if let Some(requesters) = &mut self.requesters {
             let at = request as usize;
-            if askers.len() <= at {
-                askers.resize(at + 1, asker);
+            if requesters.len() <= at {
+                requesters.resize(at + 1, requester);
             }
-            askers[at] = asker;
+            requesters[at] = requester;
         }
     }
 
     /// Who sent a request, if that was remembered.
     #[inline]
-    pub(super) fn asker_of(&self, request: u32) -> Option<Asker> {
-        self.askers.as_ref().map(|askers| askers[request as usize])
+    pub(super) fn requester_of(&self, request: u32) -> Option<Requester> {
+        self.requesters.as_ref().map(|requesters| requesters[request as usize])
     }
 
     /// What prefetchers and policies of all caches count, in sum.

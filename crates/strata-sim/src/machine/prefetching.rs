@@ -98,7 +98,7 @@ impl Prefetching {
     }
 
     /// What was at a way is no more.
-    pub(super) fn left(&mut self, way: WayIndex) {
+    pub(super) fn evicted(&mut self, way: WayIndex) {
         let was_unused = std::mem::take(&mut self.unused[way.index() as usize]);
         self.counts.useless += u64::from(was_unused);
     }
@@ -121,7 +121,7 @@ impl Prefetching {
         proposals
     }
 
-    pub(super) fn give_back(&mut self, proposals: Vec<Proposal>) {
+    pub(super) fn recycle(&mut self, proposals: Vec<Proposal>) {
         self.proposals = proposals;
     }
 

@@ -18,11 +18,11 @@ impl Machine {
     /// A memory instruction issues at core cycle `at`.
     #[inline]
     pub(super) fn probe_issue(&mut self, warp: u32, op: &MicroOp, at: u64) {
-        let trip = self.trip_of(warp);
+        let block = self.offloaded_block_of(warp);
         if let Some(c) = &mut self.checker {
             let w = &self.warps[warp as usize];
             let first = w.batch.ops.first().map_or(0, |o| o.pc);
-            c.issues(w.sm, first + u32::from(op.index), at, trip);
+            c.issues(w.sm, first + u32::from(op.index), at, block);
         }
         if let Some(e) = &mut self.explanation {
             e.issues(at);
@@ -37,7 +37,7 @@ impl Machine {
         }
         if let Some(e) = &mut self.explanation {
             let (kind, core) = (self.requests[request].kind, self.config.clock.core);
-            e.sets_out(kind);
+            e.count_request(kind);
             e.waited(kind, Wait::LoadStoreUnit, core.span(Cycles(e.since_issue(at))));
             e.waited(kind, Wait::Travel, core.span(Cycles(u64::from(self.config.l1.miss_latency))));
         }
@@ -50,7 +50,7 @@ impl Machine {
             let clock = &self.config.clock;
             e.waited(kind, Wait::Mshr, clock.core.span(Cycles(held)));
             let travel = clock.interconnect.span(Cycles(u64::from(self.config.crossbar.request_cycles)));
-            e.passed(kind, Wait::RequestPort, time, travel);
+            e.waited_beyond(kind, Wait::RequestPort, time, travel);
         }
     }
 
@@ -75,14 +75,14 @@ impl Machine {
     #[inline]
     pub(super) fn probe_l2_access(&mut self, request: u32, before: LineState, ready: u64) {
         if let Some(c) = &mut self.checker {
-            c.l2_met(request, &self.requests[request], before);
+            c.l2_access(request, &self.requests[request], before);
         }
         if let Some(e) = &mut self.explanation {
             let r = &self.requests[request];
             let missing = if r.kind == RequestKind::Write { SectorMask::NONE } else { r.sectors.without(before.valid) };
             e.asked(&self.names, r.line, r.sectors, missing);
             if !missing.is_empty() {
-                e.misses(request, self.config.clock.l2.edge(Cycles(ready)));
+                e.start_miss(request, self.config.clock.l2.edge(Cycles(ready)));
             }
         }
     }
@@ -143,14 +143,14 @@ impl Machine {
     /// A store of a stack's SM goes to memory.
     pub(super) fn probe_stack_write(&mut self, request: u32) {
         if let Some(c) = &mut self.checker {
-            c.near_written(request, &self.requests[request]);
+            c.stack_write(request, &self.requests[request]);
         }
     }
 
     /// A stack's SM asks memory.
     pub(super) fn probe_stack_read(&mut self, request: u32) {
         if let Some(c) = &mut self.checker {
-            c.near_read(request, &self.requests[request]);
+            c.stack_read(request, &self.requests[request]);
         }
     }
 
@@ -159,10 +159,10 @@ impl Machine {
     pub(super) fn probe_l2_reply(&mut self, request: u32, ready: u64) {
         if let Some(c) = &mut self.checker {
             let r = &self.requests[request];
-            c.l2_answers(request, r, u32::from(r.home.slice));
+            c.l2_replies(request, r, u32::from(r.home.slice));
         }
         if let Some(e) = &mut self.explanation {
-            e.served(request, self.requests[request].kind, self.config.clock.l2.edge(Cycles(ready)));
+            e.end_miss(request, self.requests[request].kind, self.config.clock.l2.edge(Cycles(ready)));
         }
     }
 
@@ -171,7 +171,7 @@ impl Machine {
     pub(super) fn probe_reply_port(&mut self, kind: RequestKind, time: Picos) {
         if let Some(e) = &mut self.explanation {
             let travel = self.config.clock.interconnect.span(Cycles(u64::from(self.config.crossbar.reply_cycles)));
-            e.passed(kind, Wait::ReplyPort, time, travel);
+            e.waited_beyond(kind, Wait::ReplyPort, time, travel);
         }
     }
 
@@ -179,7 +179,7 @@ impl Machine {
     #[inline]
     pub(super) fn probe_reply(&mut self, request: u32, r: &Request) {
         if let Some(c) = &mut self.checker {
-            c.answered(request, r);
+            c.reply_arrives(request, r);
         }
     }
 
@@ -197,7 +197,7 @@ impl Machine {
     #[inline]
     pub(super) fn probe_l1_merge(&mut self, waiter: u32) {
         if let Some(c) = &mut self.checker {
-            c.waits(waiter, self.requests[waiter].line);
+            c.l1_merge(waiter, self.requests[waiter].line);
         }
     }
 
@@ -232,14 +232,14 @@ impl Machine {
     /// Pages have come to the device.
     pub(super) fn probe_page_in(&mut self, pages: PageRange) {
         if let (Some(c), Some(tlbs)) = (&mut self.checker, &self.tlbs) {
-            c.arrives(tlbs.lines_of(pages));
+            c.page_in(tlbs.lines_of(pages));
         }
     }
 
     /// Pages have left the device; `copied`: their bytes go to the host.
     pub(super) fn probe_page_out(&mut self, pages: PageRange, copied: bool) {
         if let (Some(c), Some(tlbs)) = (&mut self.checker, &self.tlbs) {
-            c.leaves(tlbs.lines_of(pages), copied);
+            c.page_out(tlbs.lines_of(pages), copied);
         }
     }
 

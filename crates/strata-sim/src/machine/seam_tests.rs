@@ -99,7 +99,7 @@ impl Offload for Null {
         Terms { pipeline_cycles: 10, ..Terms::default() }
     }
 
-    fn considers(&mut self, _: &Arrival<'_>) -> bool {
+    fn consider(&mut self, _: &Arrival<'_>) -> bool {
         true
     }
 

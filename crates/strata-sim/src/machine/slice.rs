@@ -47,7 +47,7 @@ pub(super) struct Dirty {
 pub(super) struct Service {
     /// L2 cycles that it waited for others.
     pub(super) waited: u64,
-    /// L2 cycles from then until a hit has its data.
+    /// L2 cycles from the start of service until a hit has its data.
     pub(super) latency: u32,
     /// The L2 cycle at which that is.
     pub(super) ready: u64,
@@ -69,20 +69,20 @@ pub(super) struct Served {
     pub(super) prefetched: bool,
     /// The L2 cycle at which the request is answered if it need not wait for memory.
     pub(super) ready: u64,
-    pub(super) then: Then,
+    pub(super) outcome: SliceOutcome,
 }
 
 /// What becomes of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Then {
+pub(super) enum SliceOutcome {
     /// It is stored; `through`: it goes to memory at once, where L2 has these sectors of the line.
     Stored { through: Option<SectorMask> },
     /// It is answered.
-    Answered,
+    Hit,
     /// It waits for sectors on their way.
-    Waits,
+    Merged,
     /// It waits for these, which memory is to be asked for.
-    Fetches(SectorMask),
+    Miss(SectorMask),
 }
 
 /// What a prefetch of a line does, in order.
@@ -143,35 +143,35 @@ impl Slice {
         let aged = self.tags.take_crossed();
         let partial = if r.kind == RequestKind::Write { r.sectors.without(r.full) } else { SectorMask::NONE };
         let service = self.occupy(r.kind, r.sectors, partial, now, l2);
-        self.replaced(way, evicted);
-        let aged = aged.and_then(|old| self.clean(old));
+        self.notify_eviction(way, evicted);
+        let aged = aged.and_then(|old| self.write_back_early(old));
         let before = *self.tags.line(way);
         let (mut supplied, mut ready) = (SectorMask::NONE, service.ready);
-        let then = if r.kind == RequestKind::Write {
+        let outcome = if r.kind == RequestKind::Write {
             self.write(way, r, l2.write)
         } else {
             if self.victim.is_some() {
                 let cycles;
-                (supplied, cycles) = self.ask_victim(way, r);
+                (supplied, cycles) = self.look_up_victim_buffer(way, r);
                 ready += u64::from(cycles);
             }
             self.read(way, r, l2)
         };
         let mut prefetched = false;
-        if let (Some(prefetching), Then::Answered | Then::Waits) = (&mut self.prefetching, then) {
-            prefetched = prefetching.used(way, then == Then::Waits);
+        if let (Some(prefetching), SliceOutcome::Hit | SliceOutcome::Merged) = (&mut self.prefetching, outcome) {
+            prefetched = prefetching.used(way, outcome == SliceOutcome::Merged);
         }
-        Some(Served { service, evicted, aged, way, before, supplied, prefetched, ready, then })
+        Some(Served { service, evicted, aged, way, before, supplied, prefetched, ready, outcome })
     }
 
     /// A line got a way, from which another left.
     #[inline]
-    fn replaced(&mut self, way: WayIndex, evicted: Option<Evicted>) {
+    fn notify_eviction(&mut self, way: WayIndex, evicted: Option<Evicted>) {
         if let Some(left) = evicted {
             if let Some(buffer) = &mut self.victim {
                 buffer.evicted(left.line, left.clean());
             }
-            self.prefetch_left(way);
+            self.prefetch_evicted(way);
         }
     }
 
@@ -196,8 +196,8 @@ impl Slice {
             return ProposalOutcome::NoRoom;
         };
         let aged = self.tags.take_crossed();
-        self.replaced(way, evicted);
-        let aged = aged.and_then(|old| self.clean(old));
+        self.notify_eviction(way, evicted);
+        let aged = aged.and_then(|old| self.write_back_early(old));
         let state = self.tags.line_mut(way);
         let before = *state;
         state.pending = state.pending.or(missing);
@@ -243,7 +243,7 @@ impl Slice {
         Service { waited: (start - now * 16) / 16, latency, ready: start / 16 + u64::from(latency) }
     }
 
-    fn write(&mut self, way: WayIndex, r: &Request, policy: WritePolicy) -> Then {
+    fn write(&mut self, way: WayIndex, r: &Request, policy: WritePolicy) -> SliceOutcome {
         let line = self.tags.line_mut(way);
         let count = u64::from(r.sectors.count());
         let hit = r.sectors.without(line.valid.or(line.dirty)).is_empty();
@@ -258,11 +258,11 @@ impl Slice {
             }
             WritePolicy::Through => Some(line.valid),
         };
-        self.written(r.line, r.sectors);
-        Then::Stored { through }
+        self.invalidate_victim_copy(r.line, r.sectors);
+        SliceOutcome::Stored { through }
     }
 
-    fn read(&mut self, way: WayIndex, r: &Request, l2: &L2Config) -> Then {
+    fn read(&mut self, way: WayIndex, r: &Request, l2: &L2Config) -> SliceOutcome {
         let line = self.tags.line_mut(way);
         let missing = r.sectors.without(line.valid);
         self.stats.reads += u64::from(r.sectors.count());
@@ -271,7 +271,7 @@ impl Slice {
             line.dirty = line.dirty.or(r.sectors);
         }
         if missing.is_empty() {
-            return Then::Answered;
+            return SliceOutcome::Hit;
         }
         let wanted = if l2.sectored { missing } else { SectorMask::ALL.without(line.valid) };
         let to_fetch = wanted.without(line.pending);
@@ -281,15 +281,15 @@ impl Slice {
         line.pending = line.pending.or(to_fetch);
         if to_fetch.is_empty() {
             self.stats.merges += 1;
-            return Then::Waits;
+            return SliceOutcome::Merged;
         }
         self.outstanding += 1;
-        Then::Fetches(to_fetch)
+        SliceOutcome::Miss(to_fetch)
     }
 
     /// Takes what the victim buffer has of sectors that the slice lacks: which, and the L2 cycles that it takes.
     #[cold]
-    fn ask_victim(&mut self, way: WayIndex, r: &Request) -> (SectorMask, u32) {
+    fn look_up_victim_buffer(&mut self, way: WayIndex, r: &Request) -> (SectorMask, u32) {
         let Some(buffer) = &mut self.victim else { return (SectorMask::NONE, 0) };
         if r.kind == RequestKind::Atomic {
             buffer.written(r.line, r.sectors);
@@ -306,20 +306,20 @@ impl Slice {
 
     /// What the victim buffer has of these sectors is stale.
     #[inline]
-    pub(super) fn written(&mut self, line: LineAddr, sectors: SectorMask) {
+    pub(super) fn invalidate_victim_copy(&mut self, line: LineAddr, sectors: SectorMask) {
         if let Some(buffer) = &mut self.victim {
             buffer.written(line, sectors);
         }
     }
 
-    fn prefetch_left(&mut self, way: WayIndex) {
+    fn prefetch_evicted(&mut self, way: WayIndex) {
         if let Some(prefetching) = &mut self.prefetching {
-            prefetching.left(way);
+            prefetching.evicted(way);
         }
     }
 
     /// What is dirty in a line that stays, and is not any more.
-    fn clean(&mut self, way: WayIndex) -> Option<Dirty> {
+    fn write_back_early(&mut self, way: WayIndex) -> Option<Dirty> {
         let state = self.tags.line_mut(way);
         let (sectors, valid) = (std::mem::take(&mut state.dirty), state.valid);
         if sectors.is_empty() {
@@ -331,14 +331,14 @@ impl Slice {
 
     /// A request waits for what is on its way to a way.
     #[inline]
-    pub(super) fn wait(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
+    pub(super) fn enqueue_waiter(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
         self.waiting.push(way, request, requests);
     }
 
     /// Memory will bring more sectors of a line than were asked for: who wants one of them meanwhile waits for this fill.
     /// Those that are taken of it: not the ones that are there, nor the ones that another fill brings, for a line must stay
     /// until the last of its fills has come.
-    pub(super) fn will_fill(&mut self, way: u32, more: SectorMask) -> SectorMask {
+    pub(super) fn extend_fill(&mut self, way: u32, more: SectorMask) -> SectorMask {
         let line = self.tags.line_mut(WayIndex::at(way));
         let taken = more.without(line.valid.or(line.pending));
         line.pending = line.pending.or(taken);
@@ -362,7 +362,7 @@ impl Slice {
     }
 
     /// Sectors of a way are fetched once more.
-    pub(super) fn fetches_again(&mut self, sectors: SectorMask) {
+    pub(super) fn refetch(&mut self, sectors: SectorMask) {
         self.outstanding += 1;
         self.stats.fetches += u64::from(sectors.count());
         self.stats.fetched_along += u64::from(sectors.count());
@@ -370,25 +370,25 @@ impl Slice {
 
     /// Those who wait for a way.
     #[inline]
-    pub(super) fn take_waiting(&mut self, way: WayIndex) -> waiting::WaitCursor {
+    pub(super) fn take_waiters(&mut self, way: WayIndex) -> waiting::WaitCursor {
         self.waiting.take(way)
     }
 
     /// The next of them that finds all it wants among the sectors `valid`.
     #[inline]
-    pub(super) fn next_served(
+    pub(super) fn next_ready(
         &mut self,
         taken: &mut waiting::WaitCursor,
         way: WayIndex,
         valid: SectorMask,
         requests: &mut Slab<Request>,
     ) -> Option<u32> {
-        self.waiting.next_to_go(taken, way, requests, |r| r.sectors.without(valid).is_empty())
+        self.waiting.next_ready(taken, way, requests, |r| r.sectors.without(valid).is_empty())
     }
 
     /// The host writes sectors of a line, some of them whole: memory has them at once, and the slice where it has the line or,
     /// with `allocate`, makes room for it.
-    pub(super) fn host_writes(
+    pub(super) fn host_write(
         &mut self,
         set: u32,
         line: LineAddr,
@@ -406,33 +406,33 @@ impl Slice {
             l.dirty = l.dirty.without(whole);
             before
         });
-        self.written(line, touched);
+        self.invalidate_victim_copy(line, touched);
         let evicted = room.and_then(|(_, evicted)| evicted);
         if let Some((way, _)) = room {
-            self.replaced(way, evicted);
+            self.notify_eviction(way, evicted);
         }
-        HostWritten { before, evicted, aged: aged.and_then(|old| self.clean(old)) }
+        HostWritten { before, evicted, aged: aged.and_then(|old| self.write_back_early(old)) }
     }
 
     /// Memory has a newer line: what the slice has is stale, and what is on its way will be fetched again.
     pub(super) fn invalidate(&mut self, set: u32, line: LineAddr) {
         if let Some(way) = self.tags.find(set, line) {
             self.tags.invalidate(way);
-            self.prefetch_left(way);
+            self.prefetch_evicted(way);
         }
-        self.written(line, SectorMask::ALL);
+        self.invalidate_victim_copy(line, SectorMask::ALL);
     }
 
     /// A line leaves because its page does; what was dirty of it. A line on its way stays: who waits for it was here before
     /// the page left.
-    pub(super) fn drop_line(&mut self, set: u32, line: LineAddr) -> Option<Dirty> {
-        self.written(line, SectorMask::ALL);
+    pub(super) fn evict_line(&mut self, set: u32, line: LineAddr) -> Option<Dirty> {
+        self.invalidate_victim_copy(line, SectorMask::ALL);
         if self.tags.peek(set, line).is_none_or(|l| !l.pending.is_empty()) {
             return None;
         }
         let way = self.tags.locate(set, line)?;
         let left = self.tags.remove(set, line)?;
-        self.prefetch_left(way);
+        self.prefetch_evicted(way);
         (!left.dirty.is_empty()).then_some(Dirty { line, sectors: left.dirty, valid: left.valid })
     }
 }
@@ -462,39 +462,39 @@ mod tests {
         fn asks(&mut self, kind: RequestKind, line: u64, sectors: u8, now: u64) -> Option<Served> {
             let r = Request::test(kind, line, SectorMask(sectors));
             let served = self.slice.access(&r, now, &self.l2)?;
-            if matches!(served.then, Then::Waits | Then::Fetches(_)) {
+            if matches!(served.outcome, SliceOutcome::Merged | SliceOutcome::Miss(_)) {
                 let handle = self.requests.add(r);
-                self.slice.wait(served.way, handle, &mut self.requests);
+                self.slice.enqueue_waiter(served.way, handle, &mut self.requests);
             }
             Some(served)
         }
 
-        fn then(&mut self, kind: RequestKind, line: u64, sectors: u8) -> Option<Then> {
-            self.asks(kind, line, sectors, 0).map(|served| served.then)
+        fn outcome(&mut self, kind: RequestKind, line: u64, sectors: u8) -> Option<SliceOutcome> {
+            self.asks(kind, line, sectors, 0).map(|served| served.outcome)
         }
 
         /// Memory answers: the handles of those who go on.
         fn fills(&mut self, line: u64, sectors: u8) -> Vec<u32> {
             let way = self.slice.tags.find(0, LineAddr(line)).expect("it has a way");
             let (valid, _) = self.slice.fill(way, SectorMask(sectors));
-            let mut taken = self.slice.take_waiting(way);
-            std::iter::from_fn(|| self.slice.next_served(&mut taken, way, valid, &mut self.requests)).collect()
+            let mut taken = self.slice.take_waiters(way);
+            std::iter::from_fn(|| self.slice.next_ready(&mut taken, way, valid, &mut self.requests)).collect()
         }
     }
 
-    fn fetches(sectors: u8) -> Then {
-        Then::Fetches(SectorMask(sectors))
+    fn fetches(sectors: u8) -> SliceOutcome {
+        SliceOutcome::Miss(SectorMask(sectors))
     }
 
     #[test]
     fn a_miss_fetches_what_nobody_has_asked_for_yet() {
         let mut rig = Rig::new(|_| ());
-        assert_eq!(rig.then(RequestKind::Read, 1, 0b0001), Some(fetches(0b0001)));
-        assert_eq!(rig.then(RequestKind::Read, 1, 0b0001), Some(Then::Waits));
-        assert_eq!(rig.then(RequestKind::Read, 1, 0b0011), Some(fetches(0b0010)));
+        assert_eq!(rig.outcome(RequestKind::Read, 1, 0b0001), Some(fetches(0b0001)));
+        assert_eq!(rig.outcome(RequestKind::Read, 1, 0b0001), Some(SliceOutcome::Merged));
+        assert_eq!(rig.outcome(RequestKind::Read, 1, 0b0011), Some(fetches(0b0010)));
         assert_eq!(rig.fills(1, 0b0001), [1, 0]);
         assert_eq!(rig.fills(1, 0b0010), [2]);
-        assert_eq!(rig.then(RequestKind::Read, 1, 0b0011), Some(Then::Answered));
+        assert_eq!(rig.outcome(RequestKind::Read, 1, 0b0011), Some(SliceOutcome::Hit));
         assert_eq!((rig.slice.stats.fetches, rig.slice.stats.fills, rig.slice.stats.merges), (2, 2, 1));
         assert_eq!(rig.slice.outstanding, 0);
     }
@@ -502,14 +502,14 @@ mod tests {
     #[test]
     fn a_cache_without_sectors_fetches_the_line() {
         let mut rig = Rig::new(|l2| l2.sectored = false);
-        assert_eq!(rig.then(RequestKind::Read, 1, 0b0100), Some(fetches(0b1111)));
+        assert_eq!(rig.outcome(RequestKind::Read, 1, 0b0100), Some(fetches(0b1111)));
         assert_eq!(rig.slice.stats.fetched_along, 3);
     }
 
     #[test]
     fn requests_follow_each_other_at_the_slices_width() {
         let mut rig = Rig::new(|_| ());
-        rig.slice.host_writes(0, LineAddr(1), SectorMask::ALL, SectorMask::ALL, true);
+        rig.slice.host_write(0, LineAddr(1), SectorMask::ALL, SectorMask::ALL, true);
         let times: Vec<u64> = (0..3).map(|_| rig.asks(RequestKind::Read, 1, 0b1111, 10).expect("room").ready).collect();
         assert_eq!(times, [110, 112, 114], "128 B at 64 B in a cycle");
         assert_eq!(rig.asks(RequestKind::Read, 1, 0b0001, 10).expect("room").service.waited, 6);
@@ -518,46 +518,46 @@ mod tests {
     #[test]
     fn what_is_dirty_is_written_back_when_its_line_leaves() {
         let mut rig = Rig::new(|_| ());
-        assert_eq!(rig.then(RequestKind::Write, 1, 0b0011), Some(Then::Stored { through: None }));
-        rig.then(RequestKind::Write, 2, 0b0001);
+        assert_eq!(rig.outcome(RequestKind::Write, 1, 0b0011), Some(SliceOutcome::Stored { through: None }));
+        rig.outcome(RequestKind::Write, 2, 0b0001);
         let served = rig.asks(RequestKind::Write, 3, 0b0001, 0).expect("room");
         let left = served.evicted.expect("the oldest");
         assert_eq!((left.line, left.dirty), (LineAddr(1), SectorMask(0b0011)));
         let mut through = Rig::new(|l2| l2.write = WritePolicy::Through);
-        let stored = through.then(RequestKind::Write, 1, 0b0011);
-        assert_eq!(stored, Some(Then::Stored { through: Some(SectorMask(0b0011)) }));
+        let stored = through.outcome(RequestKind::Write, 1, 0b0011);
+        assert_eq!(stored, Some(SliceOutcome::Stored { through: Some(SectorMask(0b0011)) }));
     }
 
     #[test]
     fn a_slow_memory_is_felt_by_who_needs_it() {
         let mut rig = Rig::new(|l2| l2.mshrs = 1);
-        rig.then(RequestKind::Write, 2, 0b0001);
-        assert_eq!(rig.then(RequestKind::Read, 1, 0b0001), Some(fetches(0b0001)));
-        assert_eq!(rig.then(RequestKind::Read, 1, 0b0010), None, "no MSHR is left");
-        assert_eq!(rig.then(RequestKind::Read, 2, 0b0001), Some(Then::Answered), "a hit needs none");
+        rig.outcome(RequestKind::Write, 2, 0b0001);
+        assert_eq!(rig.outcome(RequestKind::Read, 1, 0b0001), Some(fetches(0b0001)));
+        assert_eq!(rig.outcome(RequestKind::Read, 1, 0b0010), None, "no MSHR is left");
+        assert_eq!(rig.outcome(RequestKind::Read, 2, 0b0001), Some(SliceOutcome::Hit), "a hit needs none");
         rig.fills(1, 0b0001);
-        assert_eq!(rig.then(RequestKind::Read, 1, 0b0010), Some(fetches(0b0010)));
+        assert_eq!(rig.outcome(RequestKind::Read, 1, 0b0010), Some(fetches(0b0010)));
     }
 
     #[test]
     fn what_was_overtaken_on_its_way_is_fetched_again() {
         let mut rig = Rig::new(|_| ());
-        rig.then(RequestKind::Read, 1, 0b0011);
+        rig.outcome(RequestKind::Read, 1, 0b0011);
         rig.slice.invalidate(0, LineAddr(1));
         let way = rig.slice.tags.find(0, LineAddr(1)).expect("it is on its way");
         assert_eq!(rig.slice.fill(way, SectorMask(0b0011)), (SectorMask::NONE, SectorMask(0b0011)));
-        rig.slice.fetches_again(SectorMask(0b0011));
+        rig.slice.refetch(SectorMask(0b0011));
         assert_eq!(rig.fills(1, 0b0011), [0]);
     }
 
     #[test]
     fn a_line_leaves_with_its_page_unless_somebody_waits_for_it() {
         let mut rig = Rig::new(|_| ());
-        rig.then(RequestKind::Write, 1, 0b0001);
-        let left = rig.slice.drop_line(0, LineAddr(1)).map(|dirty| dirty.sectors);
+        rig.outcome(RequestKind::Write, 1, 0b0001);
+        let left = rig.slice.evict_line(0, LineAddr(1)).map(|dirty| dirty.sectors);
         assert_eq!(left, Some(SectorMask(0b0001)));
-        rig.then(RequestKind::Read, 1, 0b0001);
-        assert_eq!(rig.slice.drop_line(0, LineAddr(1)), None);
+        rig.outcome(RequestKind::Read, 1, 0b0001);
+        assert_eq!(rig.slice.evict_line(0, LineAddr(1)), None);
         assert_eq!(rig.fills(1, 0b0001), [0]);
     }
 
@@ -572,11 +572,11 @@ mod tests {
             };
         assert_eq!(prefetch(&mut rig, 1, 0b0011), Some(0b0011));
         assert_eq!(prefetch(&mut rig, 1, 0b0001), Some(0));
-        assert_eq!(rig.then(RequestKind::Read, 1, 0b0001), Some(Then::Waits), "it is on its way already");
-        assert_eq!(rig.then(RequestKind::Read, 2, 0b0001), Some(fetches(0b0001)));
+        assert_eq!(rig.outcome(RequestKind::Read, 1, 0b0001), Some(SliceOutcome::Merged), "it is on its way already");
+        assert_eq!(rig.outcome(RequestKind::Read, 2, 0b0001), Some(fetches(0b0001)));
         assert_eq!(prefetch(&mut rig, 1, 0b0100), None, "no MSHR is left");
         assert_eq!(rig.fills(1, 0b0011), [0]);
-        assert_eq!(rig.then(RequestKind::Read, 1, 0b0010), Some(Then::Answered));
+        assert_eq!(rig.outcome(RequestKind::Read, 1, 0b0010), Some(SliceOutcome::Hit));
         let stats = &rig.slice.stats;
         assert_eq!(stats.reads + stats.fetched_along, stats.read_hits + stats.read_awaited + stats.fetches);
     }
@@ -601,6 +601,6 @@ mod tests {
         let mut rig = Rig::new(|_| ());
         rig.slice.victim = Some(Box::new(Full(Vec::new())));
         let served = rig.asks(RequestKind::Read, 1, 0b0011, 0).expect("room");
-        assert_eq!((served.then, served.supplied, served.ready), (Then::Answered, SectorMask(0b0011), 103));
+        assert_eq!((served.outcome, served.supplied, served.ready), (SliceOutcome::Hit, SectorMask(0b0011), 103));
     }
 }

@@ -11,7 +11,7 @@ use crate::view::{MemoryClass, MicroOp, View};
 use arrayvec::ArrayVec;
 use strata_core::{LANES, LineAddr, Space, WarpId};
 
-/// What a request asks of L2.
+/// What a request does at L2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RequestKind {
     Read,
@@ -52,7 +52,7 @@ impl Request {
     }
 
     /// True if an answer is sent.
-    pub(super) fn is_awaited(&self) -> bool {
+    pub(super) fn expects_reply(&self) -> bool {
         self.kind == RequestKind::Read || self.load != NONE
     }
 
@@ -64,7 +64,7 @@ impl Request {
 
 /// Who asks, for mechanisms that want to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Asker {
+pub(super) struct Requester {
     pub(super) warp: WarpId,
     pub(super) pc: u32,
 }
@@ -78,17 +78,17 @@ pub(super) struct LineOp {
     pub(super) warp: WarpId,
     pub(super) cta: u64,
     pub(super) pc: u32,
-    what: What,
+    kind: AccessKind,
 }
 
-/// What a line request is for.
+/// The kind of instruction that a coalesced access is part of, and whether L1 may serve it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum What {
+enum AccessKind {
     /// Part of a load that may look into L1.
     CachedLoad(u32),
     /// Part of a load that may not.
     Load(u32),
-    /// Part of a store to what L1 may hold.
+    /// Part of a store that updates L1.
     CachedStore,
     Store,
     /// Part of an atomic; its load is [`NONE`] if it returns nothing.
@@ -97,12 +97,12 @@ enum What {
 
 impl LineOp {
     /// Who asks.
-    pub(super) fn asker(&self) -> Asker {
-        Asker { warp: self.warp, pc: self.pc }
+    pub(super) fn requester(&self) -> Requester {
+        Requester { warp: self.warp, pc: self.pc }
     }
 
     pub(super) fn is_write(&self) -> bool {
-        matches!(self.what, What::CachedStore | What::Store | What::Atomic(_))
+        matches!(self.kind, AccessKind::CachedStore | AccessKind::Store | AccessKind::Atomic(_))
     }
 }
 
@@ -124,7 +124,7 @@ impl Machine {
         let accesses = self.accesses(warp, op);
         let targets = view.targets(op);
         if accesses.is_empty() {
-            self.deliver(warp, targets, at + 1);
+            self.release_registers(warp, targets, at + 1);
             return;
         }
         self.probe_issue(warp, op, at);
@@ -149,7 +149,7 @@ impl Machine {
         }
         let mut known = at + 1;
         if shared_cycles > 0 {
-            known = self.shared_by_generic(warp, at, shared_cycles);
+            known = self.access_shared(warp, at, shared_cycles);
         }
         // A store to a memory stack sends the sectors that it writes and no more: its link counts bytes.
         let sends_sectors = self.config.l1.sectored || stores && self.stacks.is_some();
@@ -159,15 +159,15 @@ impl Machine {
             }
         }
         if self.offload.is_some() {
-            self.offload_observes(warp, space, &lines);
+            self.observe_accesses(warp, space, &lines);
         }
         match (space, op.memory) {
-            _ if lines.is_empty() => self.deliver(warp, targets, known),
-            (Space::Const | Space::Param, _) => self.constant_access(warp, pc, targets, &lines, at),
+            _ if lines.is_empty() => self.release_registers(warp, targets, known),
+            (Space::Const | Space::Param, _) => self.access_constants(warp, pc, targets, &lines, at),
             (_, MemoryClass::Atomic) => self.atomic(warp, pc, targets, &lines, at),
             _ if stores => {
                 let cached = self.config.l1.global_loads || space == Space::Local;
-                self.send_all(warp, pc, &lines, at, if cached { What::CachedStore } else { What::Store });
+                self.send_all(warp, pc, &lines, at, if cached { AccessKind::CachedStore } else { AccessKind::Store });
             }
             _ => {
                 let cached = (self.config.l1.global_loads || space == Space::Local || op.read_only) && !op.bypass_l1;
@@ -178,7 +178,7 @@ impl Machine {
     }
 
     /// A generic access that went to shared memory, in whole or in part: when its data is there.
-    fn shared_by_generic(&mut self, warp: u32, at: u64, cycles: u32) -> u64 {
+    fn access_shared(&mut self, warp: u32, at: u64, cycles: u32) -> u64 {
         let sm = &mut self.sms[self.warps[warp as usize].sm as usize];
         sm.shared.forget(at);
         let start = sm.shared.take_first(at, cycles).unwrap_or(at);
@@ -187,7 +187,7 @@ impl Machine {
         start + u64::from(cycles - 1 + self.config.shared.latency)
     }
 
-    fn constant_access(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[CoalescedAccess], at: u64) {
+    fn access_constants(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[CoalescedAccess], at: u64) {
         let sm = self.warps[warp as usize].sm;
         let latency = u64::from(self.config.constant.latency);
         let missing = self.sms[sm as usize].memory.constants.misses(lines);
@@ -195,7 +195,7 @@ impl Machine {
         self.stats.constant_misses += missing.len() as u64;
         let known = at + latency + lines.len() as u64 - 1;
         if missing.is_empty() || targets.is_empty() {
-            self.deliver(warp, targets, known);
+            self.release_registers(warp, targets, known);
         } else {
             self.load(warp, pc, targets, &missing, at + latency, known, false);
         }
@@ -221,14 +221,14 @@ impl Machine {
             ready: known,
             registers,
         });
-        self.expect(warp, targets);
-        let what = if cached { What::CachedLoad(load) } else { What::Load(load) };
-        self.send_all(warp, pc, lines, at, what);
-        self.part_arrived(load, 0);
+        self.reserve_registers(warp, targets);
+        let kind = if cached { AccessKind::CachedLoad(load) } else { AccessKind::Load(load) };
+        self.send_all(warp, pc, lines, at, kind);
+        self.complete_part(load, 0);
     }
 
     /// Sends all line requests of an instruction on their way.
-    fn send_all(&mut self, warp: u32, pc: u32, lines: &[CoalescedAccess], at: u64, what: What) {
+    fn send_all(&mut self, warp: u32, pc: u32, lines: &[CoalescedAccess], at: u64, kind: AccessKind) {
         let w = &self.warps[warp as usize];
         let (sm, cta) = (w.sm, w.cta);
         let room = self.sms[sm as usize].memory.lsu.room();
@@ -239,69 +239,71 @@ impl Machine {
             let (taken, waited) = self.sms[sm as usize].memory.lsu.take(at, lines, &self.config.l1);
             self.stats.wait_lsu += waited;
             for (&access, &taken) in lines.iter().zip(&taken) {
-                self.translate(LineOp { access, sm, warp: WarpId(warp), cta, pc, what }, taken);
+                self.translate(LineOp { access, sm, warp: WarpId(warp), cta, pc, kind }, taken);
             }
         }
     }
 
     /// A line request whose address is known goes on at core cycle `at`.
-    pub(super) fn go(&mut self, op: LineOp, at: u64) {
-        let LineOp { access: request, sm, what, .. } = &op;
-        match *what {
-            What::CachedLoad(load) => {
+    pub(super) fn issue_access(&mut self, op: LineOp, at: u64) {
+        let LineOp { access: request, sm, kind, .. } = &op;
+        match *kind {
+            AccessKind::CachedLoad(load) => {
                 self.stats.l1_transactions += u64::from(request.sectors.count());
-                self.look_into_l1(&op, load, at);
+                self.access_l1(&op, load, at);
             }
-            What::Load(load) => {
+            AccessKind::Load(load) => {
                 self.stats.l1_transactions += u64::from(request.sectors.count());
                 self.stats.l1_bypasses += 1;
-                self.send(&op, request, RequestKind::Read, load, NONE, at);
+                self.send_to_l2(&op, request, RequestKind::Read, load, NONE, at);
             }
-            What::CachedStore | What::Store => {
+            AccessKind::CachedStore | AccessKind::Store => {
                 self.stats.l1_writes += 1;
-                let sent = self.send(&op, request, RequestKind::Write, NONE, NONE, at);
-                self.expect_acknowledgement(sent, op.warp);
-                if self.is_near(*sm) {
-                    self.near_wrote(op.warp, request.line);
+                let sent = self.send_to_l2(&op, request, RequestKind::Write, NONE, NONE, at);
+                self.track_acknowledgement(sent, op.warp);
+                if self.is_stack_sm(*sm) {
+                    self.record_stack_store(op.warp, request.line);
                 }
-                if *what == What::CachedStore {
+                if *kind == AccessKind::CachedStore {
                     self.write_l1(*sm, request);
                 }
             }
-            What::Atomic(load) => {
+            AccessKind::Atomic(load) => {
                 self.stats.atomics += 1;
-                // What an atomic changes at L2 is stale in this SM's L1.
+                // An atomic is performed at L2: this SM's L1 copy becomes stale.
                 self.sms[*sm as usize].memory.l1.invalidate(request.line);
-                let sent = self.send(&op, request, RequestKind::Atomic, load, NONE, at);
+                let sent = self.send_to_l2(&op, request, RequestKind::Atomic, load, NONE, at);
                 if load == NONE {
-                    self.expect_acknowledgement(sent, op.warp);
+                    self.track_acknowledgement(sent, op.warp);
                 }
             }
         }
     }
 
     /// A store has left: its warp stays until it hears of it, if it is configured so.
-    fn expect_acknowledgement(&mut self, request: u32, warp: WarpId) {
+    fn track_acknowledgement(&mut self, request: u32, warp: WarpId) {
         if self.config.sm.acknowledged_stores {
             self.requests[request].warp = warp.0;
-            self.waits_for_store(warp);
+            self.add_pending_store(warp);
         }
     }
 
     /// A line request is served by far memory: its answer is there at `arrival`.
-    pub(super) fn remote(&mut self, op: LineOp, arrival: Picos) {
+    pub(super) fn access_remote(&mut self, op: LineOp, arrival: Picos) {
         self.stats.remote_accesses += 1;
         self.probe_remote(&op);
         let cycle = self.core_cycle(arrival);
-        match op.what {
-            What::CachedLoad(load) | What::Load(load) => self.part_arrived(load, cycle),
-            What::Atomic(load) if load != NONE => self.part_arrived(load, cycle),
-            What::CachedStore | What::Store | What::Atomic(_) => self.last_store = self.last_store.max(arrival),
+        match op.kind {
+            AccessKind::CachedLoad(load) | AccessKind::Load(load) => self.complete_part(load, cycle),
+            AccessKind::Atomic(load) if load != NONE => self.complete_part(load, cycle),
+            AccessKind::CachedStore | AccessKind::Store | AccessKind::Atomic(_) => {
+                self.last_store = self.last_store.max(arrival)
+            }
         }
     }
 
     /// One line request of a load that L1 may serve.
-    fn look_into_l1(&mut self, op: &LineOp, load: u32, taken: u64) {
+    fn access_l1(&mut self, op: &LineOp, load: u32, taken: u64) {
         let (sm, request) = (op.sm, &op.access);
         self.stats.l1_accesses += 1;
         let LookupResult { lookup, way, there, prefetched } =
@@ -310,21 +312,21 @@ impl Machine {
         match lookup {
             Lookup::Hit => {
                 self.stats.l1_hits += 1;
-                self.part_arrived(load, taken + u64::from(self.config.l1.latency));
+                self.complete_part(load, taken + u64::from(self.config.l1.latency));
             }
             Lookup::Merge => {
                 self.stats.l1_merges += 1;
                 if let Some(way) = way {
-                    self.wait_for_line(sm, way, request, load, taken);
+                    self.merge_miss(sm, way, request, load, taken);
                 }
             }
             Lookup::Miss { sectors, way, merges } => {
                 self.stats.l1_misses += 1;
                 if merges {
                     self.loads[load].remaining += 1;
-                    self.wait_for_line(sm, WayIndex::at(way), request, load, taken);
+                    self.merge_miss(sm, WayIndex::at(way), request, load, taken);
                 }
-                self.send(op, &CoalescedAccess { sectors, ..*request }, RequestKind::Read, load, way, taken);
+                self.send_to_l2(op, &CoalescedAccess { sectors, ..*request }, RequestKind::Read, load, way, taken);
             }
         }
         if self.sms[sm as usize].memory.l1.prefetching.is_some() {
@@ -333,7 +335,7 @@ impl Machine {
     }
 
     /// A load waits for a line that another request brings.
-    fn wait_for_line(&mut self, sm: u32, way: WayIndex, request: &CoalescedAccess, load: u32, since: u64) {
+    fn merge_miss(&mut self, sm: u32, way: WayIndex, request: &CoalescedAccess, load: u32, since: u64) {
         let waiter = self.requests.add(Request {
             line: request.line,
             sectors: request.sectors,
@@ -347,7 +349,7 @@ impl Machine {
             next: NONE,
             since,
         });
-        self.sms[sm as usize].memory.l1.wait(way, waiter, &mut self.requests);
+        self.sms[sm as usize].memory.l1.enqueue_waiter(way, waiter, &mut self.requests);
         self.probe_l1_merge(waiter);
     }
 
@@ -363,7 +365,7 @@ impl Machine {
         let load = if targets.is_empty() {
             NONE
         } else {
-            self.expect(warp, targets);
+            self.reserve_registers(warp, targets);
             let registers = targets.iter().copied().collect();
             self.loads.add(LoadOp {
                 warp,
@@ -373,11 +375,11 @@ impl Machine {
                 registers,
             })
         };
-        self.send_all(warp, pc, lines, at, What::Atomic(load));
+        self.send_all(warp, pc, lines, at, AccessKind::Atomic(load));
     }
 
     /// Sends a request towards L2; it leaves the SM at core cycle `at` plus the latency of a miss, when the port is free.
-    pub(super) fn send(
+    pub(super) fn send_to_l2(
         &mut self,
         op: &LineOp,
         line: &CoalescedAccess,
@@ -401,29 +403,29 @@ impl Machine {
             next: NONE,
             since,
         };
-        let awaited = request.is_awaited();
+        let awaited = request.expects_reply();
         let request = self.requests.add(request);
         self.probe_send(request, at);
         self.page_sent(line.line);
-        self.note_asker(request, op.asker());
+        self.record_requester(request, op.requester());
         if awaited {
-            if !self.sms[sm as usize].memory.l1.admit(request) {
+            if !self.sms[sm as usize].memory.l1.allocate_mshr(request) {
                 return request;
             }
         } else {
             self.stores_out += 1;
-            self.store_sets_out(request);
+            self.track_store(request);
         }
-        self.leave_sm(request, since);
+        self.inject(request, since);
         request
     }
 
-    fn leave_sm(&mut self, request: u32, ready: u64) {
+    fn inject(&mut self, request: u32, ready: u64) {
         let r = self.requests[request];
         self.stats.sent += 1;
         self.stats.wait_mshr += ready - r.since;
-        if self.is_near(r.sm) {
-            self.leaves_near(request, ready);
+        if self.is_stack_sm(r.sm) {
+            self.issue_to_vault(request, ready);
             return;
         }
         let data = if r.kind == RequestKind::Read { 0 } else { 32 * r.sectors.count() };
@@ -435,11 +437,11 @@ impl Machine {
     }
 
     /// A reply reaches its SM.
-    pub(super) fn reply_arrives(&mut self, request: u32, t: Picos) {
+    pub(super) fn receive_reply(&mut self, request: u32, t: Picos) {
         let r = self.requests[request];
         self.requests.remove(request);
         let cycle = self.core_cycle(t);
-        self.sms[r.sm as usize].memory.l1.answered();
+        self.sms[r.sm as usize].memory.l1.release_mshr();
         self.stats.reply_latency += cycle - r.since;
         self.stats.replies += 1;
         self.probe_reply(request, &r);
@@ -448,11 +450,11 @@ impl Machine {
             self.fill_l1(&r, cycle);
         }
         if r.load != NONE {
-            self.part_arrived(r.load, cycle);
+            self.complete_part(r.load, cycle);
         }
-        if let Some(held) = self.sms[r.sm as usize].memory.l1.next_held() {
+        if let Some(held) = self.sms[r.sm as usize].memory.l1.dequeue_held() {
             let ready = cycle.max(self.requests[held].since);
-            self.leave_sm(held, ready);
+            self.inject(held, ready);
         }
     }
 
@@ -460,16 +462,16 @@ impl Machine {
         let (sm, way) = (r.sm as usize, WayIndex::at(r.way));
         let (pending, mut waiting) = self.sms[sm].memory.l1.fill(way, r.sectors);
         // Those whose sectors have all come go on; the others stay.
-        while let Some(waiter) = self.sms[sm].memory.l1.next_served(&mut waiting, way, pending, &mut self.requests) {
+        while let Some(waiter) = self.sms[sm].memory.l1.next_ready(&mut waiting, way, pending, &mut self.requests) {
             let w = self.requests[waiter];
             self.requests.remove(waiter);
             self.probe_waiter_served(waiter, &w);
-            self.part_arrived(w.load, cycle);
+            self.complete_part(w.load, cycle);
         }
     }
 
     /// One part of a load is there.
-    fn part_arrived(&mut self, load: u32, cycle: u64) {
+    fn complete_part(&mut self, load: u32, cycle: u64) {
         let l = &mut self.loads[load];
         l.ready = l.ready.max(cycle);
         l.remaining -= 1;
@@ -478,7 +480,7 @@ impl Machine {
             let registers = std::mem::take(&mut l.registers);
             self.loads.remove(load);
             if self.warps[warp as usize].epoch == epoch {
-                self.deliver(warp, &registers, ready);
+                self.release_registers(warp, &registers, ready);
             }
         }
     }

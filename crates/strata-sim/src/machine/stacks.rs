@@ -1,7 +1,7 @@
 //! Memory stacks: the links between the GPU and each of them, and those between stacks.
 //!
 //! What L2 asks of memory crosses the link of the line's stack as a packet (an address, data, an acknowledgement) before its
-//! channel sees it, and the answer crosses back. A direction of a link is a next-free time; an acknowledgement that nobody
+//! channel sees it, and the reply crosses back. A direction of a link is a next-free time; an acknowledgement that nobody
 //! waits for goes with whatever comes next.
 
 use super::channel_port::{DramAccess, DramTag};
@@ -24,13 +24,13 @@ pub(super) struct Stacks {
     /// Between two stacks: of `a < b` at `a * stacks + b`; [`Direction::Out`] leads from `a` to `b`.
     cross: Vec<Link>,
     /// What DRAM has been asked for and has to cross a link before it is there.
-    answers: Slab<Answer>,
+    replies: Slab<StackReply>,
     address: u64,
     acknowledgement: u64,
 }
 
 /// Data that cross to the GPU when DRAM has them.
-struct Answer {
+struct StackReply {
     tag: DramTag,
     stack: StackId,
     bytes: Bytes,
@@ -45,7 +45,7 @@ impl Stacks {
             map,
             links: vec![Link::new(&config.stacks.link); count],
             cross: vec![Link::new(&config.stacks.cross_link); count * count],
-            answers: Slab::default(),
+            replies: Slab::default(),
             address: u64::from(config.stacks.address_bytes),
             acknowledgement: u64::from(config.stacks.acknowledgement_bytes),
         }))
@@ -57,8 +57,8 @@ impl Stacks {
     }
 
     /// Answers that DRAM has not delivered.
-    pub(super) fn under_way(&self) -> usize {
-        self.answers.len()
+    pub(super) fn outstanding(&self) -> usize {
+        self.replies.len()
     }
 
     /// Bytes of a request: its address, and the data of a write.
@@ -67,23 +67,23 @@ impl Stacks {
     }
 
     /// Sends a request of L2 to a stack: when it is there, and what the end of the access is for then.
-    pub(super) fn depart(&mut self, access: &DramAccess, leaves: Picos) -> (Picos, DramTag) {
+    pub(super) fn send_to_stack(&mut self, access: &DramAccess, leaves: Picos) -> (Picos, DramTag) {
         let DramAccess { partition, sectors, dir, tag, .. } = *access;
         let stack = self.stack_of(partition);
         let bytes = self.request_bytes(sectors, dir);
         let link = &mut self.links[stack.0 as usize];
         let arrival = link.send(Direction::Out, leaves, bytes);
-        let answer = if dir == Dir::Write { Bytes(self.acknowledgement) } else { data_bytes(sectors) };
+        let reply = if dir == Dir::Write { Bytes(self.acknowledgement) } else { data_bytes(sectors) };
         if tag == NONE {
-            link.trail(Direction::In, answer);
+            link.trail(Direction::In, reply);
             return (arrival, NONE);
         }
-        let answer = self.answers.add(Answer { tag, stack, bytes: answer });
-        (arrival, Event::new(Event::RX, answer).0)
+        let reply = self.replies.add(StackReply { tag, stack, bytes: reply });
+        (arrival, Event::new(Event::RX, reply).0)
     }
 
     /// Sends a request of a stack's SM to a vault of another: when it is there.
-    pub(super) fn ask_other(
+    pub(super) fn send_to_peer(
         &mut self,
         from: StackId,
         to: StackId,
@@ -93,20 +93,20 @@ impl Stacks {
     ) -> Picos {
         let bytes = self.request_bytes(sectors, dir);
         let acknowledgement = Bytes(self.acknowledgement);
-        let arrival = self.between(from, to, |link, way| link.send(way, leaves, bytes));
+        let arrival = self.over_cross_link(from, to, |link, way| link.send(way, leaves, bytes));
         if dir == Dir::Write {
-            self.between(to, from, |link, way| link.trail(way, acknowledgement));
+            self.over_cross_link(to, from, |link, way| link.trail(way, acknowledgement));
         }
         arrival
     }
 
     /// Sends data from one stack to another: when they are there.
-    pub(super) fn answer_other(&mut self, from: StackId, to: StackId, sectors: SectorMask, ready: Picos) -> Picos {
-        self.between(from, to, |link, way| link.send(way, ready, data_bytes(sectors)))
+    pub(super) fn reply_to_peer(&mut self, from: StackId, to: StackId, sectors: SectorMask, ready: Picos) -> Picos {
+        self.over_cross_link(from, to, |link, way| link.send(way, ready, data_bytes(sectors)))
     }
 
     /// Uses the link from one stack to another.
-    fn between<R>(&mut self, from: StackId, to: StackId, using: impl FnOnce(&mut Link, Direction) -> R) -> R {
+    fn over_cross_link<R>(&mut self, from: StackId, to: StackId, using: impl FnOnce(&mut Link, Direction) -> R) -> R {
         let way = if from < to { Direction::Out } else { Direction::In };
         let (low, high) = (from.min(to).0 as usize, from.max(to).0 as usize);
         using(&mut self.cross[low * self.links.len() + high], way)
@@ -119,7 +119,7 @@ fn data_bytes(sectors: SectorMask) -> Bytes {
 
 impl Machine {
     /// What was counted of the stacks so far.
-    pub(super) fn stacks_counted(&self) -> StackStats {
+    pub(super) fn stack_counts(&self) -> StackStats {
         let Some(stacks) = &self.stacks else { return self.stack_stats };
         let sum = |links: &[Link], way| links.iter().map(|link| link.carried(way).0).sum::<u64>();
         StackStats {
@@ -131,7 +131,7 @@ impl Machine {
     }
 
     /// When what L2 has just written through at `time` is where SMs on stacks see it: behind the link of its stack.
-    pub(super) fn in_memory(&self, partition: u16, time: Picos) -> Picos {
+    pub(super) fn visible_at(&self, partition: u16, time: Picos) -> Picos {
         match &self.stacks {
             Some(stacks) if self.config.l2.write == WritePolicy::Through => {
                 time.max(stacks.links[stacks.stack_of(partition).0 as usize].delivered(Direction::Out))
@@ -141,10 +141,10 @@ impl Machine {
     }
 
     /// DRAM has what L2 asked a stack for: it crosses to the GPU.
-    pub(super) fn crosses_to_gpu(&mut self, answer: u32, t: Picos) {
+    pub(super) fn reply_to_gpu(&mut self, reply: u32, t: Picos) {
         let Some(stacks) = &mut self.stacks else { return };
-        let Answer { tag, stack, bytes } = stacks.answers[answer];
-        stacks.answers.remove(answer);
+        let StackReply { tag, stack, bytes } = stacks.replies[reply];
+        stacks.replies.remove(reply);
         let arrival = stacks.links[stack.0 as usize].send(Direction::In, t, bytes);
         self.queue.push(arrival, Event(tag));
     }

@@ -23,7 +23,7 @@ pub(super) enum TableLookup {
     /// It is there.
     Hit,
     /// Its sector is on its way.
-    Waits,
+    Merged,
     /// Its sector must be fetched from here.
     Fetch(LocalAddr, SectorMask),
 }
@@ -78,7 +78,7 @@ impl Table {
         if !state.pending.and(sector).is_empty() {
             self.counts.merges += 1;
             self.waiting.entry(number).or_default().push(step);
-            return (TableLookup::Waits, None);
+            return (TableLookup::Merged, None);
         }
         state.pending = state.pending.or(sector);
         self.counts.fetches += 1;
@@ -88,7 +88,7 @@ impl Table {
     }
 
     /// The sector of an entry has come from DRAM: the steps that waited for it.
-    pub(super) fn arrives(&mut self, entry: u64) -> Vec<u32> {
+    pub(super) fn fill(&mut self, entry: u64) -> Vec<u32> {
         let (line, sector, number) = self.locate(entry);
         let set = self.set_of(line);
         if let Some(way) = self.tags.find(set, line) {
@@ -115,7 +115,7 @@ mod tests {
         match table.look_up(entry, dir, 0) {
             (TableLookup::Fetch(_, sectors), left) => {
                 assert_eq!(sectors, SectorMask(sector), "entry {entry}");
-                assert!(table.arrives(entry).is_empty());
+                assert!(table.fill(entry).is_empty());
                 left
             }
             _ => panic!("entry {entry} is there"),
@@ -144,8 +144,8 @@ mod tests {
     fn who_comes_while_a_sector_is_on_its_way_waits_for_it() {
         let mut table = table(1024, 4);
         assert!(matches!(table.look_up(0, Dir::Read, 7).0, TableLookup::Fetch(LocalAddr(0x10_0000), SectorMask(1))));
-        assert!(matches!(table.look_up(5, Dir::Read, 8).0, TableLookup::Waits));
-        assert_eq!(table.arrives(0), [8]);
+        assert!(matches!(table.look_up(5, Dir::Read, 8).0, TableLookup::Merged));
+        assert_eq!(table.fill(0), [8]);
         assert!(matches!(table.look_up(5, Dir::Read, 9).0, TableLookup::Hit));
     }
 

@@ -27,17 +27,17 @@ impl Tlb {
         (page.0 ^ page.0 >> 7) as u32 % self.0.sets()
     }
 
-    fn knows(&mut self, page: PageId) -> bool {
+    fn look_up(&mut self, page: PageId) -> bool {
         self.0.find(self.set_of(page), LineAddr(page.0)).is_some()
     }
 
-    fn learn(&mut self, page: PageId) {
-        if !self.knows(page) {
+    fn insert(&mut self, page: PageId) {
+        if !self.look_up(page) {
             self.0.insert(self.set_of(page), LineAddr(page.0));
         }
     }
 
-    fn forget(&mut self, page: PageId) {
+    fn invalidate(&mut self, page: PageId) {
         self.0.remove(self.set_of(page), LineAddr(page.0));
     }
 }
@@ -74,15 +74,15 @@ impl Tlbs {
     }
 
     /// Nobody knows these pages any more.
-    pub(super) fn forget(&mut self, range: PageRange) {
+    pub(super) fn invalidate(&mut self, range: PageRange) {
         for page in (range.first.0..range.first.0 + range.pages).map(PageId) {
-            self.of_sm.iter_mut().chain([&mut self.shared]).for_each(|tlb| tlb.forget(page));
+            self.of_sm.iter_mut().chain([&mut self.shared]).for_each(|tlb| tlb.invalidate(page));
         }
     }
 
-    pub(super) fn learn(&mut self, sm: u32, page: PageId) {
-        self.of_sm[sm as usize].learn(page);
-        self.shared.learn(page);
+    pub(super) fn insert(&mut self, sm: u32, page: PageId) {
+        self.of_sm[sm as usize].insert(page);
+        self.shared.insert(page);
     }
 }
 
@@ -91,7 +91,7 @@ impl Machine {
     #[inline]
     pub(super) fn translate(&mut self, op: LineOp, at: u64) {
         if self.tlbs.is_none() {
-            self.go(op, at);
+            self.issue_access(op, at);
         } else {
             self.translate_by_tlb(op, at);
         }
@@ -100,33 +100,33 @@ impl Machine {
     fn translate_by_tlb(&mut self, op: LineOp, at: u64) {
         let paged = self.is_paged(op.access.line);
         if !paged && !self.config.tlb.enabled {
-            self.go(op, at);
+            self.issue_access(op, at);
             return;
         }
         let Some(tlbs) = &mut self.tlbs else { return };
         self.stats.tlb_accesses += 1;
         let page = tlbs.page_of(op.access.line);
         let tlb = &self.config.tlb;
-        let in_sm = tlbs.of_sm[op.sm as usize].knows(page);
-        let known = in_sm || tlbs.shared.knows(page);
+        let in_sm = tlbs.of_sm[op.sm as usize].look_up(page);
+        let known = in_sm || tlbs.shared.look_up(page);
         let mut ready = at;
         if !in_sm {
             self.stats.tlb_misses += 1;
             ready += u64::from(tlb.l2_cycles);
         }
         if known {
-            tlbs.of_sm[op.sm as usize].learn(page);
+            tlbs.of_sm[op.sm as usize].insert(page);
             if paged {
                 self.page_touched(page, &op);
             }
-            self.go(op, ready);
+            self.issue_access(op, ready);
             return;
         }
         self.stats.tlb_walks += 1;
         ready += u64::from(tlb.walk_cycles);
         if paged {
             if op.is_write() {
-                self.waits_for_store(op.warp);
+                self.add_pending_store(op.warp);
             }
             let time = self.core_time(ready);
             if let Some(pager) = &mut self.pager {
@@ -134,8 +134,8 @@ impl Machine {
                 self.queue.push(time, Event::new(Event::WALK, walk));
             }
         } else {
-            tlbs.learn(op.sm, page);
-            self.go(op, ready);
+            tlbs.insert(op.sm, page);
+            self.issue_access(op, ready);
         }
     }
 }

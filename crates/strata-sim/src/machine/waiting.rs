@@ -38,7 +38,7 @@ impl WaitLists {
 
     /// The next of those that were taken who goes on; the others before it wait again.
     #[inline]
-    pub(super) fn next_to_go(
+    pub(super) fn next_ready(
         &mut self,
         taken: &mut WaitCursor,
         way: WayIndex,
@@ -74,7 +74,7 @@ mod tests {
         let mut go = |valid: u8| {
             let (mut gone, mut taken) = (Vec::new(), lists.take(way));
             let ready = |r: &Request| r.sectors.without(SectorMask(valid)).is_empty();
-            while let Some(request) = lists.next_to_go(&mut taken, way, &mut requests, ready) {
+            while let Some(request) = lists.next_ready(&mut taken, way, &mut requests, ready) {
                 gone.push(request);
             }
             gone

@@ -67,7 +67,7 @@ pub(super) struct WarpState {
     pub(super) at_barrier: bool,
     /// Stores of it until whose going on it cannot leave: those without a page, which may have to be done again, and, if it
     /// is configured so, those that are not acknowledged.
-    pub(super) stores_to_wait_for: u32,
+    pub(super) pending_stores: u32,
     /// It has nothing left to do but to wait for those, or for a mechanism.
     pub(super) held: bool,
     pub(super) exited: bool,
@@ -92,7 +92,7 @@ impl WarpState {
             blocked: NONE,
             group: NONE,
             at_barrier: false,
-            stores_to_wait_for: 0,
+            pending_stores: 0,
             held: false,
             exited: false,
         }

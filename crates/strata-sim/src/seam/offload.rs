@@ -104,25 +104,25 @@ pub trait Offload: Send {
 
     /// A warp comes to a candidate: false if it shall stay whatever its data are. Every instance is told, once; one that came
     /// while the mechanism observed, and goes round in a loop, once more when it does not.
-    fn considers(&mut self, arrival: &Arrival<'_>) -> bool;
+    fn consider(&mut self, arrival: &Arrival<'_>) -> bool;
 
     /// The first access of an instance that was considered is to a line on the stack `first`: where it shall run, if not
     /// here. `uses` has all stacks.
     fn decide(&mut self, candidate: usize, first: StackId, uses: &[StackUse]) -> Option<StackId>;
 
     /// True if the mechanism wants to hear of accesses within candidates.
-    fn observes(&self) -> bool {
+    fn wants_accesses(&self) -> bool {
         false
     }
 
-    /// A warp within a candidate accesses a line. True: enough has been learned, as with [`Offload::left`].
-    fn observed(&mut self, _warp: WarpId, _line: LineAddr) -> bool {
+    /// A warp within a candidate accesses a line. True: enough has been learned, as with [`Offload::exited`].
+    fn accessed_line(&mut self, _warp: WarpId, _line: LineAddr) -> bool {
         false
     }
 
     /// A warp has left its candidate. True: what was learned changes where lines live, so the machine stops, comes to rest,
-    /// empties its caches and goes on ([`Offload::moved`]).
-    fn left(&mut self, _warp: WarpId) -> bool {
+    /// empties its caches and goes on ([`Offload::remapped`]).
+    fn exited(&mut self, _warp: WarpId) -> bool {
         false
     }
 
@@ -132,7 +132,7 @@ pub trait Offload: Send {
     }
 
     /// The machine is at rest: from now on lines live elsewhere. Core cycles until warps go on.
-    fn moved(&mut self) -> u64 {
+    fn remapped(&mut self) -> u64 {
         0
     }
 

@@ -87,16 +87,16 @@ impl Failure {
 
     fn cause(&self, dirty: bool) -> (String, &'static str) {
         let own = matches!(self.reader, Reader::Load(o) if o.kernel == self.missed.kernel);
-        let near = matches!(self.reader, Reader::Load(o) if o.trip > 0);
+        let on_stack = matches!(self.reader, Reader::Load(o) if o.block > 0);
         match self.at {
-            Copy::L1(sm) | Copy::Answer(sm) if near => {
+            Copy::L1(sm) | Copy::Answer(sm) if on_stack => {
                 let cause = "the stack did not drop its cache before the block began, or the block overtook a store";
                 (format!("the stack of SM {sm}"), cause)
             }
-            Copy::L1(sm) if self.missed.trip > 0 => {
+            Copy::L1(sm) if self.missed.block > 0 => {
                 (format!("L1 of SM {sm}"), "what an offloaded block wrote was not dropped when it ended")
             }
-            Copy::L2(slice) if self.missed.trip > 0 => {
+            Copy::L2(slice) if self.missed.block > 0 => {
                 (format!("L2 slice {slice}"), "what an offloaded block wrote was not dropped when it ended")
             }
             Copy::L1(sm) if own => {
@@ -119,6 +119,6 @@ impl Failure {
 }
 
 fn instruction(origin: &Origin, names: &Names) -> String {
-    let Origin { kernel, sm, line, cycle, trip: _ } = *origin;
+    let Origin { kernel, sm, line, cycle, block: _ } = *origin;
     format!("PTX line {line} in {} on SM {sm} at cycle {cycle}", names.kernel(kernel))
 }

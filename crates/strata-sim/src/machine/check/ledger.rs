@@ -3,7 +3,7 @@
 //! L2 is the point where all SMs meet: a write that has arrived there must be in L2 or in memory from then on. The log of a
 //! sector is kept for one kernel; at its end all writes have arrived, and the log shrinks to the last of them.
 
-use super::held::Held;
+use super::write_set::WriteSet;
 use crate::cache::SectorMask;
 use rustc_hash::FxHashMap;
 use strata_core::LineAddr;
@@ -12,7 +12,7 @@ use strata_core::LineAddr;
 pub(super) const SECTORS: usize = 4;
 
 /// One copy per sector of a line.
-pub(super) type LineCopy = [Held; SECTORS];
+pub(super) type LineCopy = [WriteSet; SECTORS];
 
 /// An instruction that ran, or the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,8 +24,8 @@ pub(super) struct Origin {
     pub(super) line: u32,
     /// Core cycle of issue.
     pub(super) cycle: u64,
-    /// The number of the trip to a memory stack that it was part of, or 0.
-    pub(super) trip: u32,
+    /// The number of the offloaded block that it was part of, or 0 on an SM of the GPU.
+    pub(super) block: u32,
 }
 
 impl Origin {
@@ -33,7 +33,7 @@ impl Origin {
     pub(super) const HOST: u32 = u32::MAX;
 
     pub(super) const fn host() -> Self {
-        Self { kernel: Self::HOST, sm: 0, line: 0, cycle: 0, trip: 0 }
+        Self { kernel: Self::HOST, sm: 0, line: 0, cycle: 0, block: 0 }
     }
 }
 
@@ -45,16 +45,16 @@ pub(super) struct Sector {
     /// Origins of the writes after those.
     log: Vec<Origin>,
     /// Writes that L2 has been given.
-    pub(super) arrived: Held,
-    pub(super) l2: Held,
-    pub(super) memory: Held,
+    pub(super) arrived: WriteSet,
+    pub(super) l2: WriteSet,
+    pub(super) memory: WriteSet,
     /// What the host's copy holds, of lines in pages that come and go.
-    pub(super) host: Held,
+    pub(super) host: WriteSet,
 }
 
 impl Default for Sector {
     fn default() -> Self {
-        let held = Held::default;
+        let held = WriteSet::default;
         Self {
             settled: 0,
             last_settled: Origin::host(),

@@ -1,38 +1,38 @@
 //! `--check-data`: would every load get the right data?
 //!
 //! The emulator holds the true values, so a timing model can lose data and nobody notices. Here every copy of a sector, in L1,
-//! L2, memory and on the way between them, carries the set of writes that it contains ([`held::Held`]), and follows what the
+//! L2, memory and on the way between them, carries the set of writes that it contains ([`write_set::WriteSet`]), and follows what the
 //! machine does with its tags. Two things are checked:
 //!
 //! * what L2 answers contains every write that ever arrived at L2, or the data was lost behind the crossbar;
 //! * what a load gets contains every write that had taken functional effect when the load issued. Writes of other SMs in the
 //!   same kernel are excepted: not seeing them is a race of the program, counted in [`CheckCounts`]. What a block on a memory stack
-//!   must see, and who must see its writes, stands in `trips.rs`.
+//!   must see, and who must see its writes, stands in `offloaded.rs`.
 //!
 //! The end of a kernel checks that nothing was lost of what L2 and memory hold together, a copy to the host that it would be
 //! given the newest bytes. Pages that come and go (`pages.rs`) carry what they hold, too. A store to a line that is being filled merges with the fill, in L1 as in L2. Constant caches are
 //! not checked.
 
 mod failure;
-mod held;
 mod ledger;
+mod offloaded;
 mod pages;
 #[cfg(test)]
 mod tests;
-mod trips;
+mod write_set;
 
 use super::sm_memory::{Request, RequestKind};
 use crate::cache::{LineState, SectorMask, WayIndex};
 use crate::coalesce::CoalescedAccess;
 use crate::machine::{Machine, MachineError, NONE, Sm};
 use failure::{Copy, Failure, Reader};
-use held::Held;
 use ledger::{Ledger, LineCopy, Origin, SECTORS, Sector, members};
+use offloaded::OffloadedBlocks;
 use pages::Pages;
 use rustc_hash::{FxHashMap, FxHashSet};
 use strata_core::stats::{Stats, Unit};
 use strata_core::{Addr, Bytes, LineAddr, OpInfo};
-use trips::Trips;
+use write_set::WriteSet;
 
 /// What a mutation test leaves out, once, to see that it is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +48,7 @@ pub(super) enum Mutation {
     /// An offloaded block waits for the stores of its SM.
     Drain,
     /// The SM of a stack drops its cache before an offloaded block begins.
-    NearFlush,
+    StackFlush,
     /// The L1 of the requester drops what an offloaded block wrote.
     RequesterDrop,
     /// L2 drops what an offloaded block wrote.
@@ -94,7 +94,7 @@ pub(super) struct DataChecker {
     /// Pages that come and go, if there are any.
     pages: Pages,
     /// Blocks that run on memory stacks.
-    trips: Trips,
+    offloaded: OffloadedBlocks,
     /// By SM, then by way.
     l1: Vec<Vec<L1Line>>,
     /// By request: what its load must see; the numbers of its writes; what L2 answered.
@@ -125,7 +125,7 @@ impl DataChecker {
             ledger: Ledger::default(),
             open: FxHashSet::default(),
             pages: Pages::default(),
-            trips: Trips::default(),
+            offloaded: OffloadedBlocks::default(),
             l1: vec![vec![L1Line::default(); l1_lines]; sms],
             needs: FxHashMap::default(),
             writes: FxHashMap::default(),
@@ -139,14 +139,14 @@ impl DataChecker {
     }
 
     /// True once if a test wants this step left out.
-    pub(super) fn leaves_out(&mut self, step: Mutation) -> bool {
+    pub(super) fn omits(&mut self, step: Mutation) -> bool {
         self.leave_out.take_if(|s| *s == step).is_some()
     }
 
-    /// An instruction issues; on a memory stack, as part of a trip.
-    pub(super) fn issues(&mut self, sm: u32, pc: u32, cycle: u64, trip: u32) {
+    /// An instruction issues; on a memory stack, as part of an offloaded block.
+    pub(super) fn issues(&mut self, sm: u32, pc: u32, cycle: u64, block: u32) {
         let line = self.ptx_lines.get(pc as usize).copied().unwrap_or(0);
-        self.issuing = Origin { kernel: self.kernels.saturating_sub(1), sm, line, cycle, trip };
+        self.issuing = Origin { kernel: self.kernels.saturating_sub(1), sm, line, cycle, block };
     }
 
     fn need(&self, line: LineAddr) -> Need {
@@ -166,7 +166,7 @@ impl DataChecker {
         if r.kind == RequestKind::Read {
             if r.way != NONE {
                 let l1 = self.l1_line(r.sm, r.way, r.line);
-                members(r.sectors).for_each(|s| l1.copy[s] = Held::default());
+                members(r.sectors).for_each(|s| l1.copy[s] = WriteSet::default());
             }
             return;
         }
@@ -178,7 +178,7 @@ impl DataChecker {
     }
 
     /// A load waits for a line that another request brings to L1.
-    pub(super) fn waits(&mut self, waiter: u32, line: LineAddr) {
+    pub(super) fn l1_merge(&mut self, waiter: u32, line: LineAddr) {
         self.needs.insert(waiter, self.need(line));
     }
 
@@ -194,7 +194,7 @@ impl DataChecker {
     /// A store that has just been sent passes through L1, where its line was `before`.
     pub(super) fn l1_written(&mut self, sm: u32, way: WayIndex, request: &CoalescedAccess, before: LineState) {
         let newest = self.ledger.newest(request.line);
-        if self.leaves_out(Mutation::L1Update) {
+        if self.omits(Mutation::L1Update) {
             return;
         }
         let l1 = self.l1_line(sm, way.index(), request.line);
@@ -202,7 +202,7 @@ impl DataChecker {
             let (bit, copy) = (SectorMask(1 << s), &mut l1.copy[s]);
             let holds_bytes = !bit.and(before.valid.or(before.pending)).is_empty();
             if !holds_bytes {
-                *copy = Held::default();
+                *copy = WriteSet::default();
             }
             if !bit.and(request.full).is_empty() {
                 copy.add_whole(newest[s]);
@@ -227,12 +227,12 @@ impl DataChecker {
 
     fn delivered_by_l1(&mut self, need: &Need, sm: u32, way: u32, line: LineAddr, sectors: SectorMask) {
         let copy = std::mem::take(&mut self.l1_line(sm, way, line).copy);
-        self.counts.races += self.unseen(need, line, sectors, &copy, Copy::L1(sm));
+        self.counts.races += self.missed_writes(need, line, sectors, &copy, Copy::L1(sm));
         self.l1_line(sm, way, line).copy = copy;
     }
 
     /// An answer reaches its SM.
-    pub(super) fn answered(&mut self, request: u32, r: &Request) {
+    pub(super) fn reply_arrives(&mut self, request: u32, r: &Request) {
         let mut copy = self.answers.remove(&request).unwrap_or_default();
         if r.way != NONE {
             let l1 = self.l1_line(r.sm, r.way, r.line);
@@ -243,17 +243,17 @@ impl DataChecker {
         }
         self.writes.remove(&request);
         if let Some(need) = self.needs.remove(&request) {
-            self.counts.overtaken += self.unseen(&need, r.line, r.sectors, &copy, Copy::Answer(r.sm));
+            self.counts.overtaken += self.missed_writes(&need, r.line, r.sectors, &copy, Copy::Answer(r.sm));
         }
     }
 
     /// Sectors of a copy given to a load that lack a write of another SM; a write of anybody else fails the run.
-    fn unseen(&mut self, need: &Need, line: LineAddr, sectors: SectorMask, copy: &LineCopy, at: Copy) -> u64 {
+    fn missed_writes(&mut self, need: &Need, line: LineAddr, sectors: SectorMask, copy: &LineCopy, at: Copy) -> u64 {
         self.counts.sectors += u64::from(sectors.count());
         let mut stale = 0;
-        for s in members(sectors).filter(|&s| !copy[s].reaches(need.newest[s])) {
+        for s in members(sectors).filter(|&s| !copy[s].contains_up_to(need.newest[s])) {
             let Some(known) = self.ledger.line(line) else { continue };
-            let by_others = |o: &Origin| o.kernel == need.reader.kernel && !self.trips.must_see(&need.reader, o);
+            let by_others = |o: &Origin| o.kernel == need.reader.kernel && !self.offloaded.must_see(&need.reader, o);
             let mut missed = copy[s].missing(need.newest[s]).map(|write| known[s].origin(write));
             if let Some(missed) = missed.find(|o| !by_others(o)) {
                 self.fail(Failure { line, sector: s, reader: Reader::Load(need.reader), at, missed });
@@ -265,14 +265,14 @@ impl DataChecker {
     }
 
     /// A request meets its line in L2, which was `before`: a write arrives.
-    pub(super) fn l2_met(&mut self, request: u32, r: &Request, before: LineState) {
+    pub(super) fn l2_access(&mut self, request: u32, r: &Request, before: LineState) {
         let writes = if r.load == NONE { self.writes.remove(&request) } else { self.writes.get(&request).copied() };
         if writes.is_none() && self.ledger.line(r.line).is_none() {
             return;
         }
         let sectors = self.ledger.line_mut(r.line);
         let holds_bytes = before.valid.or(before.dirty).or(before.pending);
-        members(SectorMask::ALL.without(holds_bytes)).for_each(|s| sectors[s].l2 = Held::default());
+        members(SectorMask::ALL.without(holds_bytes)).for_each(|s| sectors[s].l2 = WriteSet::default());
         let Some(numbers) = writes else { return };
         for s in members(r.sectors) {
             let Sector { arrived, l2, .. } = &mut sectors[s];
@@ -292,7 +292,7 @@ impl DataChecker {
         if self.ledger.line(line).is_some() {
             let sectors = self.ledger.line_mut(line);
             let holds_bytes = before.valid.or(before.dirty).or(before.pending);
-            members(SectorMask::ALL.without(holds_bytes)).for_each(|s| sectors[s].l2 = Held::default());
+            members(SectorMask::ALL.without(holds_bytes)).for_each(|s| sectors[s].l2 = WriteSet::default());
         }
     }
 
@@ -306,11 +306,11 @@ impl DataChecker {
     /// Memory has delivered sectors to L2.
     pub(super) fn filled(&mut self, miss: u32, line: LineAddr, sectors: SectorMask) {
         let Some(fill) = self.fills.remove(&miss) else { return };
-        let merges = !self.leaves_out(Mutation::FillMerge);
+        let merges = !self.omits(Mutation::FillMerge);
         let known = self.ledger.line_mut(line);
         for s in members(sectors) {
             if !merges {
-                known[s].l2 = Held::default();
+                known[s].l2 = WriteSet::default();
             }
             known[s].l2.join(&fill[s]);
         }
@@ -331,7 +331,7 @@ impl DataChecker {
     }
 
     /// A memory side would deliver other bytes than memory holds for these sectors of a line.
-    pub(super) fn side_delivers(&mut self, line: LineAddr, wrong: SectorMask) {
+    pub(super) fn check_delivery(&mut self, line: LineAddr, wrong: SectorMask) {
         self.fail_bytes(line, wrong, Copy::Memory);
     }
 
@@ -348,7 +348,7 @@ impl DataChecker {
 
     /// Dirty sectors go from L2 to memory.
     pub(super) fn written_back(&mut self, line: LineAddr, sectors: SectorMask) {
-        if sectors.is_empty() || self.leaves_out(Mutation::WriteBack) {
+        if sectors.is_empty() || self.omits(Mutation::WriteBack) {
             return;
         }
         let known = self.ledger.line_mut(line);
@@ -359,11 +359,12 @@ impl DataChecker {
     }
 
     /// L2 answers a request: what it answers must contain all that ever arrived.
-    pub(super) fn l2_answers(&mut self, request: u32, r: &Request, slice: u32) {
+    pub(super) fn l2_replies(&mut self, request: u32, r: &Request, slice: u32) {
         let Some(known) = self.ledger.line(r.line) else { return };
-        let lacks = |s: usize| known[s].l2.first_lacking(&known[s].arrived).map(|write| (s, known[s].origin(write)));
+        let lacks =
+            |s: usize| known[s].l2.first_missing_from(&known[s].arrived).map(|write| (s, known[s].origin(write)));
         let lost = members(r.sectors).find_map(lacks);
-        if r.is_awaited() {
+        if r.expects_reply() {
             self.answers.insert(request, std::array::from_fn(|s| known[s].l2.clone()));
         }
         if let Some((sector, missed)) = lost {
@@ -395,7 +396,7 @@ impl DataChecker {
                 continue;
             }
             if before.is_none_or(|b| b.valid.or(b.dirty).0 >> s & 1 == 0) {
-                *l2 = Held::default();
+                *l2 = WriteSet::default();
             }
             // A sector that is written in part is completed from memory.
             l2.join(memory);
@@ -433,10 +434,10 @@ impl Machine {
     }
 
     /// A kernel with these instructions begins.
-    pub(super) fn check_begins(&mut self, instructions: &[OpInfo]) {
+    pub(super) fn check_kernel_begin(&mut self, instructions: &[OpInfo]) {
         if let Some(c) = &mut self.checker {
             c.kernels += 1;
-            c.trips = Trips::default();
+            c.offloaded = OffloadedBlocks::default();
             c.ptx_lines = instructions.iter().map(|i| i.line).collect();
         }
     }
@@ -457,7 +458,7 @@ impl Machine {
     }
 
     /// A kernel has ended and nothing is under way: L2 and memory together must hold every write.
-    pub(super) fn check_ends(&mut self) -> Result<(), MachineError> {
+    pub(super) fn check_kernel_end(&mut self) -> Result<(), MachineError> {
         let Some(mut c) = self.checker.take() else { return Ok(()) };
         let mut open: Vec<_> = c.open.iter().copied().collect();
         open.sort_unstable();
@@ -469,7 +470,7 @@ impl Machine {
             let known = c.ledger.line_mut(line);
             known.iter_mut().for_each(Sector::settle);
             let away = c.pages.is_away(line);
-            if known.iter().all(|s| if away { &s.host } else { &s.memory }.reaches(s.newest())) {
+            if known.iter().all(|s| if away { &s.host } else { &s.memory }.contains_up_to(s.newest())) {
                 c.open.remove(&line);
             }
         }

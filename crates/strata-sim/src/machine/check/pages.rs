@@ -4,8 +4,8 @@
 //! what the host's copy holds; one that leaves gives its writes to that copy, if it is copied.
 
 use super::failure::Copy;
-use super::held::Held;
 use super::ledger::{Sector, members};
+use super::write_set::WriteSet;
 use super::{DataChecker, LineCopy};
 use crate::coalesce::CoalescedAccess;
 use rustc_hash::FxHashSet;
@@ -29,23 +29,23 @@ impl Pages {
 
 impl DataChecker {
     /// A paging mechanism has charge of these lines; none is on the device.
-    pub(in crate::machine) fn pages_are(&mut self, range: Range<u64>) {
+    pub(in crate::machine) fn set_paged_lines(&mut self, range: Range<u64>) {
         self.pages.range = range;
     }
 
     /// Pages with these lines have come.
-    pub(in crate::machine) fn arrives(&mut self, lines: Range<u64>) {
+    pub(in crate::machine) fn page_in(&mut self, lines: Range<u64>) {
         for line in lines.map(LineAddr) {
             self.pages.here.insert(line);
             for sector in self.ledger.known_mut(line).into_iter().flatten() {
                 sector.memory = sector.host.clone();
-                sector.l2 = Held::default();
+                sector.l2 = WriteSet::default();
             }
         }
     }
 
     /// Pages with these lines have left.
-    pub(in crate::machine) fn leaves(&mut self, lines: Range<u64>, copied: bool) {
+    pub(in crate::machine) fn page_out(&mut self, lines: Range<u64>, copied: bool) {
         for line in lines.map(LineAddr) {
             self.pages.here.remove(&line);
             let Some(known) = self.ledger.known_mut(line) else { continue };
@@ -54,7 +54,7 @@ impl DataChecker {
                 if copied {
                     host.join(memory);
                 }
-                (*memory, *l2) = (Held::default(), Held::default());
+                (*memory, *l2) = (WriteSet::default(), WriteSet::default());
             }
         }
     }
@@ -79,6 +79,6 @@ impl DataChecker {
         let need = self.need(line);
         let copy: LineCopy =
             self.ledger.line(line).map_or_else(Default::default, |known| known.each_ref().map(|s| s.host.clone()));
-        self.counts.overtaken += self.unseen(&need, line, request.asked, &copy, Copy::HostPage);
+        self.counts.overtaken += self.missed_writes(&need, line, request.asked, &copy, Copy::HostPage);
     }
 }

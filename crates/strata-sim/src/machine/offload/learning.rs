@@ -14,24 +14,24 @@ use strata_core::{Space, WarpId};
 
 impl Machine {
     /// The lines of an access to memory, for a mechanism that learns from them.
-    pub(in crate::machine) fn offload_observes(&mut self, warp: u32, space: Space, lines: &[CoalescedAccess]) {
+    pub(in crate::machine) fn observe_accesses(&mut self, warp: u32, space: Space, lines: &[CoalescedAccess]) {
         let Some(offload) = &mut self.offload else { return };
         let in_candidate = offload.visits[warp as usize].stage != Stage::Outside;
-        if in_candidate && matches!(space, Space::Global | Space::Local) && offload.mechanism.observes() {
+        if in_candidate && matches!(space, Space::Global | Space::Local) && offload.mechanism.wants_accesses() {
             for request in lines {
-                offload.is_stopped |= offload.mechanism.observed(WarpId(warp), request.line);
+                offload.is_stopped |= offload.mechanism.accessed_line(WarpId(warp), request.line);
             }
         }
     }
 
     /// True while what misses in L2 is in the memory of the host.
-    pub(in crate::machine) fn data_at_host(&self) -> bool {
+    pub(in crate::machine) fn is_data_at_host(&self) -> bool {
         self.offload.as_ref().is_some_and(|o| o.mechanism.is_at_host())
     }
 
     /// L2 accesses the memory of the host; the request leaves at L2 cycle `ready`. That costs the latency of the way, whatever
     /// else is on it.
-    pub(in crate::machine) fn asks_host(&mut self, sectors: SectorMask, dir: Dir, tag: DramTag, ready: u64) {
+    pub(in crate::machine) fn access_host_memory(&mut self, sectors: SectorMask, dir: Dir, tag: DramTag, ready: u64) {
         let count = u64::from(sectors.count());
         if dir == Dir::Write {
             self.stack_stats.host_writes += count;
@@ -46,7 +46,7 @@ impl Machine {
     }
 
     /// True if warps wait because data are moved: this one has had its turn at core cycle `cycle`.
-    pub(in crate::machine) fn is_stopped(&mut self, index: u32, cycle: u64) -> bool {
+    pub(in crate::machine) fn park_for_remap(&mut self, index: u32, cycle: u64) -> bool {
         match &mut self.offload {
             Some(offload) if offload.is_stopped => {
                 offload.stopped.push((index, cycle));
@@ -57,13 +57,13 @@ impl Machine {
     }
 
     /// Nothing is under way any more. If that is because data are to be moved, they are, and warps go on; else false.
-    pub(in crate::machine) fn goes_on_after_move(&mut self) -> bool {
+    pub(in crate::machine) fn resume_after_remap(&mut self) -> bool {
         let Some(offload) = &mut self.offload else { return false };
         if !std::mem::take(&mut offload.is_stopped) || offload.stopped.is_empty() {
             return false;
         }
         let stopped = std::mem::take(&mut offload.stopped);
-        let pause = offload.mechanism.moved();
+        let pause = offload.mechanism.remapped();
         // Lines have other homes now, and nothing is dirty in a cache that writes through.
         for slice in &mut self.slices {
             slice.clear();

@@ -2,8 +2,8 @@
 //!
 //! The life of an instance of a candidate, as a warp comes to it (TOM, section 4.2):
 //!
-//! 1. The mechanism considers it (`begins_segment`). If it may go, the warp issues on the GPU up to its first access to
-//!    memory, which tells where its data are (`sets_out`); what it did until then it does again on the stack.
+//! 1. The mechanism considers it (`enter_segment`). If it may go, the warp issues on the GPU up to its first access to
+//!    memory, which tells where its data are (`try_offload`); what it did until then it does again on the stack.
 //! 2. Its loads come back, and its registers cross to the stack.
 //! 3. When the stores that its SM had sent are in memory, the first step of coherence, and the SM there has room, it drops its
 //!    cache, the second step, and the warp goes on there.
@@ -13,11 +13,11 @@
 //! A warp keeps its place on its own SM all the time. A block ends at the first segment outside it, so lanes that take another
 //! way than those of the block are never executed on a stack.
 
-mod busy;
-mod going;
+mod busy_monitor;
+mod completion;
+mod dispatch;
 mod learning;
-mod returning;
-mod stores;
+mod store_drain;
 #[cfg(test)]
 mod tests;
 
@@ -34,17 +34,17 @@ enum Stage {
     #[default]
     Outside,
     /// On the GPU, until its first access says where it could go.
-    Looking,
+    Undecided,
     /// On the GPU.
-    Here,
+    OnGpu,
     /// Waits until its registers are there.
-    Collecting,
+    CollectingLiveIns,
     /// Between the GPU and a stack, or waiting there for its SM's stores or for room.
-    Going,
+    Dispatched,
     /// On a stack.
-    Near,
+    OnStack,
     /// Has left the block; waits until its loads are there.
-    Finishing,
+    Completing,
     /// Between a stack and the GPU.
     Returning,
 }
@@ -56,12 +56,12 @@ struct Visit {
     candidate: usize,
     /// It came while the mechanism learned.
     while_learning: bool,
-    trip: Trip,
+    block: OffloadedBlock,
 }
 
 /// A way to a stack and back.
 #[derive(Default)]
-struct Trip {
+struct OffloadedBlock {
     /// Counted from 1 in each kernel.
     number: u32,
     stack: u32,
@@ -87,7 +87,7 @@ struct Trip {
 
 /// The SM of a stack and what the GPU knows of it.
 #[derive(Default)]
-struct NearSm {
+struct StackSm {
     resident: u32,
     /// Warps that have come and find no room.
     queue: VecDeque<u32>,
@@ -110,12 +110,12 @@ pub(super) struct Offloader {
     visits: Vec<Visit>,
     /// Stores that are not in memory, by SM.
     stores: Vec<Vec<u32>>,
-    stacks: Vec<NearSm>,
+    stacks: Vec<StackSm>,
     /// Their states, as the mechanism gets them.
     uses: Vec<StackUse>,
     /// Warps that wait for stores of their SM.
     draining: Vec<u32>,
-    trips: u32,
+    dispatched: u32,
     /// Data are moved: warps wait, and these have had their turn meanwhile.
     is_stopped: bool,
     stopped: Vec<(u32, u64)>,
@@ -123,12 +123,12 @@ pub(super) struct Offloader {
 
 impl Machine {
     /// A kernel begins.
-    pub(super) fn offload_begins<S: GridSource>(&mut self, source: &mut S) {
+    pub(super) fn load_candidates<S: GridSource>(&mut self, source: &mut S) {
         let Some(offload) = &mut self.offload else { return };
         let instructions = source.instructions();
         offload.candidates = offload.mechanism.candidates(instructions);
         offload.entries = vec![NONE; instructions.len()];
-        offload.trips = 0;
+        offload.dispatched = 0;
         offload.visits.clear();
         offload.visits.resize_with(self.warps.len(), Visit::default);
         let mut points = Vec::new();
@@ -147,7 +147,7 @@ impl Machine {
     }
 
     /// Blocks that are on stacks or on their way.
-    pub(super) fn offloads_under_way(&self) -> usize {
+    pub(super) fn offloads_outstanding(&self) -> usize {
         self.offload.as_ref().map_or(0, |o| o.stacks.iter().map(|s| s.state.pending as usize).sum())
     }
 
@@ -161,15 +161,15 @@ impl Machine {
         self.offload.as_ref().is_some_and(|o| o.terms.is_ideal)
     }
 
-    /// The number of the trip that a warp is on, on a stack; 0 on the GPU.
-    pub(super) fn trip_of(&self, warp: u32) -> u32 {
+    /// The number of the offloaded block that a warp runs on a stack; 0 on the GPU.
+    pub(super) fn offloaded_block_of(&self, warp: u32) -> u32 {
         let visit = self.offload.as_ref().and_then(|o| o.visits.get(warp as usize));
-        visit.map_or(0, |v| if v.stage == Stage::Near { v.trip.number } else { 0 })
+        visit.map_or(0, |v| if v.stage == Stage::OnStack { v.block.number } else { 0 })
     }
 
     /// A warp has a new segment, of so many machine instructions, before whose first operation registers held `values`.
     /// True if it is the first outside a block that ran on a stack: the warp has to come back.
-    pub(super) fn begins_segment(&mut self, index: u32, values: &[[i64; LANES]], issues: u32) -> bool {
+    pub(super) fn enter_segment(&mut self, index: u32, values: &[[i64; LANES]], issues: u32) -> bool {
         let Some(offload) = &mut self.offload else { return false };
         let w = &self.warps[index as usize];
         let pc = w.batch.ops.first().map(|op| op.pc);
@@ -180,25 +180,27 @@ impl Machine {
         let entered = pc.map_or(NONE, |pc| offload.entries[pc as usize]) as usize;
         let enters = entered < offload.candidates.len();
         match visit.stage {
-            Stage::Near if inside => {
-                offload.stacks[visit.trip.stack as usize].issued += u64::from(issues);
+            Stage::OnStack if inside => {
+                offload.stacks[visit.block.stack as usize].issued += u64::from(issues);
                 let lanes = w.batch.ops.first().map_or(0, |op| op.mask.count_ones());
                 self.stack_stats.instructions += u64::from(issues) * u64::from(lanes);
             }
-            Stage::Near => {
-                visit.stage = Stage::Finishing;
-                visit.trip.next = enters.then(|| (entered, lanes(), values.to_vec()));
+            Stage::OnStack => {
+                visit.stage = Stage::Completing;
+                visit.block.next = enters.then(|| (entered, lanes(), values.to_vec()));
                 return true;
             }
             // A loop that a warp came to while data were elsewhere: at its head it comes to the candidate again.
-            Stage::Here if entered == visit.candidate && visit.while_learning && !offload.mechanism.observes() => {
+            Stage::OnGpu
+                if entered == visit.candidate && visit.while_learning && !offload.mechanism.wants_accesses() =>
+            {
                 offload.enter(index, entered, lanes(), values);
             }
-            Stage::Looking | Stage::Here if inside => {}
+            Stage::Undecided | Stage::OnGpu if inside => {}
             stage => {
                 if stage != Stage::Outside {
                     visit.stage = Stage::Outside;
-                    offload.is_stopped |= offload.mechanism.left(WarpId(index));
+                    offload.is_stopped |= offload.mechanism.exited(WarpId(index));
                 }
                 if enters {
                     offload.enter(index, entered, lanes(), values);
@@ -220,10 +222,10 @@ impl Offloader {
             entries: Vec::new(),
             visits: Vec::new(),
             stores: vec![Vec::new(); config.all_sms() as usize],
-            stacks: (0..config.stacks.count * config.stacks.sms).map(|_| NearSm::default()).collect(),
+            stacks: (0..config.stacks.count * config.stacks.sms).map(|_| StackSm::default()).collect(),
             uses: Vec::new(),
             draining: Vec::new(),
-            trips: 0,
+            dispatched: 0,
             is_stopped: false,
             stopped: Vec::new(),
         }
@@ -231,10 +233,10 @@ impl Offloader {
 
     /// A warp comes to a candidate.
     fn enter(&mut self, index: u32, candidate: usize, lanes: LaneMask, values: &[[i64; LANES]]) {
-        let goes = self.mechanism.considers(&Arrival { candidate, warp: WarpId(index), lanes, values });
+        let goes = self.mechanism.consider(&Arrival { candidate, warp: WarpId(index), lanes, values });
         let visit = &mut self.visits[index as usize];
         visit.candidate = candidate;
-        visit.while_learning = self.mechanism.observes();
-        visit.stage = if goes && !self.stacks.is_empty() { Stage::Looking } else { Stage::Here };
+        visit.while_learning = self.mechanism.wants_accesses();
+        visit.stage = if goes && !self.stacks.is_empty() { Stage::Undecided } else { Stage::OnGpu };
     }
 }

@@ -39,7 +39,7 @@ impl Offload for Always {
         Terms { pipeline_cycles: 10, is_ideal: self.is_ideal, ..Terms::default() }
     }
 
-    fn considers(&mut self, _: &Arrival<'_>) -> bool {
+    fn consider(&mut self, _: &Arrival<'_>) -> bool {
         true
     }
 
@@ -210,7 +210,7 @@ fn a_block_that_does_not_wait_for_stores_reads_old_data() {
 fn a_stack_that_keeps_its_cache_reads_old_data() {
     let cause = "the stack did not drop its cache before the block began, or the block overtook a store";
     let first = [Instr::load_past_l1(A + 0x400), Instr::load(A)];
-    check(&[1..=1], Mutation::NearFlush, [&first, &[Instr::store(A), Instr::load(A)]], cause);
+    check(&[1..=1], Mutation::StackFlush, [&first, &[Instr::store(A), Instr::load(A)]], cause);
 }
 
 #[test]
@@ -242,7 +242,7 @@ impl Offload for Learner {
         Terms { pipeline_cycles: 10, ..Terms::default() }
     }
 
-    fn considers(&mut self, _: &Arrival<'_>) -> bool {
+    fn consider(&mut self, _: &Arrival<'_>) -> bool {
         self.is_done
     }
 
@@ -250,16 +250,16 @@ impl Offload for Learner {
         Some(first)
     }
 
-    fn observes(&self) -> bool {
+    fn wants_accesses(&self) -> bool {
         !self.is_done
     }
 
-    fn observed(&mut self, _: WarpId, line: LineAddr) -> bool {
+    fn accessed_line(&mut self, _: WarpId, line: LineAddr) -> bool {
         self.seen.push(line);
         false
     }
 
-    fn left(&mut self, _: WarpId) -> bool {
+    fn exited(&mut self, _: WarpId) -> bool {
         !self.is_done
     }
 
@@ -267,7 +267,7 @@ impl Offload for Learner {
         !self.is_done
     }
 
-    fn moved(&mut self) -> u64 {
+    fn remapped(&mut self) -> u64 {
         assert_eq!(self.seen, [Addr(A).line()]);
         self.is_done = true;
         500

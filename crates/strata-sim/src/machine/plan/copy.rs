@@ -49,7 +49,7 @@ impl MemorySides {
 impl Machine {
     /// Takes what it can of a line from L2. If that is all, the step ends when L2 has read it and the steps that would bring
     /// it are left out; else those go on, which takes longer.
-    pub(super) fn begin_copy(&mut self, step: u32, home: Home, source: CopySource, now: u64) {
+    pub(super) fn start_copy(&mut self, step: u32, home: Home, source: CopySource, now: u64) {
         let CopySource { line, sectors, otherwise } = source;
         let (named, mut there) = self.clean_in_l2(home, line, sectors);
         let Some(sides) = &mut self.sides else { return };
@@ -75,7 +75,7 @@ impl Machine {
             let s = &mut self.slices[usize::from(slice)];
             s.stats.copied += u64::from(copied.count());
             let service = s.occupy(RequestKind::Read, copied, SectorMask::NONE, now, &self.config.l2);
-            self.l2_serves(RequestKind::Read, service);
+            self.count_service(RequestKind::Read, service);
             if copied == sectors {
                 self.queue.push(self.config.clock.l2.edge(Cycles(service.ready)), Event::new(Event::STEP, step));
                 return;

@@ -48,7 +48,7 @@ struct Partition {
 
 impl Partition {
     /// The image of memory follows a request that the mechanism is about to see.
-    fn follow(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+    fn update_image(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         let Some(image) = &mut self.image else { return };
         *self.lines.get_mut(asked.home.local.0) = Some(asked.line);
         if asked.miss == NONE {
@@ -88,7 +88,7 @@ struct Running {
     plan: Plan,
     home: Home,
     miss: u32,
-    kept: Option<Kept>,
+    kept: Option<HeldSlot>,
     /// It has waited for a table's sector, which is a request of its own.
     fetched: bool,
     begun: u16,
@@ -99,11 +99,11 @@ struct Running {
 
 /// What a plan keeps of its L2 slice, so that a slow memory side is felt there.
 #[derive(Clone, Copy)]
-enum Kept {
+enum HeldSlot {
     /// A fill has its place in the queue to memory until its last step has begun: as without a memory side, where that is
     /// the read itself. If it must wait for a sector of a table, that takes the place instead: the memory side sets the fill
     /// aside, as L2 does with a miss, and others pass it.
-    Queue,
+    MissQueue,
     /// A write-back has a place among those that are posted until its last step has ended.
     Posted,
 }
@@ -111,9 +111,9 @@ enum Kept {
 /// Steps of a plan, as a power of two: how an event names a step.
 const STEP_BITS: u32 = 4;
 
-impl Kept {
+impl HeldSlot {
     fn of(miss: u32) -> Self {
-        if miss == NONE { Self::Posted } else { Self::Queue }
+        if miss == NONE { Self::Posted } else { Self::MissQueue }
     }
 }
 
@@ -204,7 +204,7 @@ impl MemorySides {
         let partition = &mut self.partitions[usize::from(asked.home.partition)];
         let fills = asked.miss != NONE;
         if partition.image.is_some() {
-            partition.follow(asked, memory);
+            partition.update_image(asked, memory);
         }
         let Partition { chain, image, .. } = partition;
         let request = LineRequest {
@@ -258,7 +258,7 @@ impl Machine {
     }
 
     /// Plans that have not ended, and requests that were not planned yet.
-    pub(super) fn plans_under_way(&self) -> usize {
+    pub(super) fn plans_outstanding(&self) -> usize {
         self.sides.as_ref().map_or(0, |sides| sides.running.len() + sides.deferred.len())
     }
 
@@ -273,24 +273,24 @@ impl Machine {
     /// L2 asks memory for something. Who looks at no data is asked at once, others when the bytes of memory are at hand.
     #[allow(clippy::inline_always, reason = "as with what it calls")]
     #[inline(always)]
-    pub(super) fn ask_sides(&mut self, asked: Deferred) {
+    pub(super) fn submit_to_sides(&mut self, asked: Deferred) {
         let Some(sides) = &mut self.sides else { return };
         if sides.looks_at_data {
             sides.deferred.push(asked);
-            *self.kept(asked.home.slice, Kept::of(asked.miss)) += 1;
+            *self.slots_held(asked.home.slice, HeldSlot::of(asked.miss)) += 1;
         } else {
-            self.begin_plan(&asked, &mut |_, _| ());
+            self.plan_and_start(&asked, &mut |_, _| ());
         }
     }
 
     /// Shows the mechanism what the last event asked of memory, and begins what it plans. `memory` reads the program's memory.
     #[cold]
-    pub(super) fn begin_plans(&mut self, mut memory: impl FnMut(LineAddr, &mut Line)) {
+    pub(super) fn plan_deferred(&mut self, mut memory: impl FnMut(LineAddr, &mut Line)) {
         let Some(sides) = &mut self.sides else { return };
         let mut deferred = std::mem::take(&mut sides.deferred);
         for asked in deferred.drain(..) {
-            *self.kept(asked.home.slice, Kept::of(asked.miss)) -= 1;
-            self.begin_plan(&asked, &mut memory);
+            *self.slots_held(asked.home.slice, HeldSlot::of(asked.miss)) -= 1;
+            self.plan_and_start(&asked, &mut memory);
         }
         // A plan that has ended already may have let others ask.
         if let Some(sides) = &mut self.sides
@@ -303,7 +303,7 @@ impl Machine {
     /// Shows the mechanism a request, and begins what it plans.
     #[allow(clippy::inline_always, reason = "whether it is a fill is known where it is called, which saves half of it")]
     #[inline(always)]
-    fn begin_plan(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+    fn plan_and_start(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         let Some(sides) = &mut self.sides else { return };
         sides.plan(asked, memory);
         let expected = if self.checker.is_some() { self.check_sides(asked) } else { None };
@@ -311,7 +311,7 @@ impl Machine {
         let more = sides.plan.fill.without(asked.sectors);
         if asked.miss != NONE && !more.is_empty() {
             let Miss { slice, way, sectors } = &mut self.misses[asked.miss];
-            *sectors = asked.sectors.or(self.slices[usize::from(*slice)].will_fill(*way, more));
+            *sectors = asked.sectors.or(self.slices[usize::from(*slice)].extend_fill(*way, more));
         }
         // Most plans are one access to DRAM: those need no record of what has ended.
         if let [Step { what: Move::Dram { at, sectors, dir, why }, gates_reply: true, .. }] = sides.plan.steps[..]
@@ -319,7 +319,7 @@ impl Machine {
         {
             sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
             let tag = if asked.miss == NONE { NONE } else { Event::new(Event::FILL, asked.miss).0 };
-            self.dram(asked.home.access_at(at, sectors, dir, tag), asked.ready);
+            self.send_to_dram(asked.home.access_at(at, sectors, dir, tag), asked.ready);
         } else {
             self.run_plan(asked, expected);
         }
@@ -330,7 +330,7 @@ impl Machine {
     fn check_sides(&mut self, asked: &Deferred) -> Option<Box<Line>> {
         let (Some(sides), Some(checker)) = (&mut self.sides, &mut self.checker) else { return None };
         if asked.miss != NONE {
-            checker.side_delivers(asked.line, sides.wrong_sectors(asked));
+            checker.check_delivery(asked.line, sides.wrong_sectors(asked));
         }
         sides.expected(asked)
     }
@@ -339,7 +339,7 @@ impl Machine {
     #[inline(never)]
     fn run_plan(&mut self, asked: &Deferred, expected: Option<Box<Line>>) {
         let Some(sides) = &mut self.sides else { return };
-        let kept = Kept::of(asked.miss);
+        let kept = HeldSlot::of(asked.miss);
         let running = sides.running.add(Running {
             plan: sides.plan.clone(),
             home: asked.home,
@@ -350,13 +350,13 @@ impl Machine {
             ended: 0,
             expected,
         });
-        *self.kept(asked.home.slice, kept) += 1;
-        self.go_on(running, asked.ready);
+        *self.slots_held(asked.home.slice, kept) += 1;
+        self.advance_plan(running, asked.ready);
     }
 
     /// Begins the steps of a plan whose predecessors have ended, at L2 cycle `now`; answers L2 and ends the plan when it is
     /// time for that.
-    fn go_on(&mut self, running: u32, now: u64) {
+    fn advance_plan(&mut self, running: u32, now: u64) {
         loop {
             let Some(sides) = &mut self.sides else { return };
             let r = &mut sides.running[running];
@@ -364,7 +364,7 @@ impl Machine {
             let Some(k) = (0..r.plan.steps.len()).find(|&k| ready(k)) else { break };
             r.begun |= 1 << k;
             let (what, home) = (r.plan.steps[k].what, r.home);
-            self.begin_step(running << STEP_BITS | k as u32, what, home, now);
+            self.start_step(running << STEP_BITS | k as u32, what, home, now);
         }
         let Some(sides) = &mut self.sides else { return };
         let r = &mut sides.running[running];
@@ -376,24 +376,24 @@ impl Machine {
         }
         let slice = r.home.slice;
         let left = r.kept.take_if(|kept| match kept {
-            Kept::Queue => r.fetched || r.begun == all,
-            Kept::Posted => r.ended == all,
+            HeldSlot::MissQueue => r.fetched || r.begun == all,
+            HeldSlot::Posted => r.ended == all,
         });
         if r.ended == all {
             sides.running.remove(running);
         }
         if let Some(kept) = left {
-            *self.kept(slice, kept) -= 1;
-            self.resume_slice(slice, self.queue.now());
+            *self.slots_held(slice, kept) -= 1;
+            self.retry_slice(slice, self.queue.now());
         }
     }
 
     /// How many plans of a slice keep such a place.
-    fn kept(&mut self, slice: u16, kept: Kept) -> &mut u32 {
+    fn slots_held(&mut self, slice: u16, kept: HeldSlot) -> &mut u32 {
         let slice = &mut self.slices[usize::from(slice)];
         match kept {
-            Kept::Queue => &mut slice.queued,
-            Kept::Posted => &mut slice.posted,
+            HeldSlot::MissQueue => &mut slice.queued,
+            HeldSlot::Posted => &mut slice.posted,
         }
     }
 
@@ -404,7 +404,7 @@ impl Machine {
         }
     }
 
-    fn begin_step(&mut self, step: u32, what: Move, home: Home, now: u64) {
+    fn start_step(&mut self, step: u32, what: Move, home: Home, now: u64) {
         let Some(sides) = &mut self.sides else { return };
         let tag = Event::new(Event::STEP, step);
         match what {
@@ -434,9 +434,9 @@ impl Machine {
                 unit.uses += 1;
                 self.queue.push(self.config.clock.l2.edge(Cycles(start + u64::from(latency))), tag);
             }
-            Move::Table { table, entry, dir } => self.begin_table_step(step, table.0, entry, dir, home, now),
+            Move::Table { table, entry, dir } => self.start_table_step(step, table.0, entry, dir, home, now),
             Move::CopyFromL2 { line, sectors, otherwise } => {
-                self.begin_copy(step, home, CopySource { line, sectors, otherwise }, now);
+                self.start_copy(step, home, CopySource { line, sectors, otherwise }, now);
             }
         }
     }
@@ -444,15 +444,15 @@ impl Machine {
     /// A write is posted: its step ends when the channel's queue has it.
     fn step_to_dram(&mut self, step: u32, home: Home, at: LocalAddr, sectors: SectorMask, dir: Dir, now: u64) {
         if dir == Dir::Write {
-            self.dram(home.access_at(at, sectors, dir, NONE), now);
+            self.send_to_dram(home.access_at(at, sectors, dir, NONE), now);
             self.end_step(step);
         } else {
             let tag = Event::new(Event::STEP, step).0;
-            self.dram(home.access_at(at, sectors, dir, tag), now);
+            self.send_to_dram(home.access_at(at, sectors, dir, tag), now);
         }
     }
 
-    fn begin_table_step(&mut self, step: u32, table: u8, entry: u64, dir: Dir, home: Home, now: u64) {
+    fn start_table_step(&mut self, step: u32, table: u8, entry: u64, dir: Dir, home: Home, now: u64) {
         let Some(sides) = &mut self.sides else { return };
         let t = &mut sides.partitions[usize::from(home.partition)].tables[usize::from(table)];
         let (found, left) = t.look_up(entry, dir, step);
@@ -460,40 +460,40 @@ impl Machine {
         sides.running[step >> STEP_BITS].fetched |= !matches!(found, TableLookup::Hit);
         match found {
             TableLookup::Hit => self.queue.push(self.config.clock.l2.edge(Cycles(hit)), Event::new(Event::STEP, step)),
-            TableLookup::Waits => {}
+            TableLookup::Merged => {}
             TableLookup::Fetch(at, sector) => {
                 sides.count(TrafficId::METADATA, Dir::Read, false, SECTOR_BYTES);
                 let tag = Event::new(Event::TABLE, step).0;
                 if let Some((_, sectors)) = left {
                     sides.count(TrafficId::METADATA, Dir::Write, false, u64::from(sectors.count()) * SECTOR_BYTES);
                 }
-                self.dram(home.access_at(at, sector, Dir::Read, tag), hit);
+                self.send_to_dram(home.access_at(at, sector, Dir::Read, tag), hit);
                 if let Some((at, sectors)) = left {
-                    self.dram(home.access_at(at, sectors, Dir::Write, NONE), hit);
+                    self.send_to_dram(home.access_at(at, sectors, Dir::Write, NONE), hit);
                 }
             }
         }
     }
 
     /// A step has ended.
-    pub(super) fn step_ends(&mut self, step: u32, t: Picos) {
+    pub(super) fn complete_step(&mut self, step: u32, t: Picos) {
         let now = self.config.clock.l2.next(t).0;
         self.end_step(step);
-        self.go_on(step >> STEP_BITS, now);
+        self.advance_plan(step >> STEP_BITS, now);
     }
 
     /// A sector of a table has come from DRAM for a step, and for all that wait for it.
-    pub(super) fn table_comes(&mut self, step: u32, t: Picos) {
+    pub(super) fn fill_table(&mut self, step: u32, t: Picos) {
         let Some(sides) = &mut self.sides else { return };
         let r = &sides.running[step >> STEP_BITS];
         let k = (step & ((1 << STEP_BITS) - 1)) as usize;
         if let Move::Table { table, entry, .. } = r.plan.steps[k].what {
             let partition = r.home.partition;
             let table = &mut sides.partitions[usize::from(partition)].tables[usize::from(table.0)];
-            for waiting in table.arrives(entry) {
-                self.step_ends(waiting, t);
+            for waiting in table.fill(entry) {
+                self.complete_step(waiting, t);
             }
         }
-        self.step_ends(step, t);
+        self.complete_step(step, t);
     }
 }

@@ -7,7 +7,7 @@ use crate::time::Picos;
 impl Machine {
     /// A store sets out from an SM.
     #[inline]
-    pub(in crate::machine) fn store_sets_out(&mut self, request: u32) {
+    pub(in crate::machine) fn track_store(&mut self, request: u32) {
         if let Some(offload) = &mut self.offload {
             offload.stores[self.requests[request].sm as usize].push(request);
         }
@@ -15,13 +15,13 @@ impl Machine {
 
     /// A store will be in memory at `time`: those who waited for it may go then.
     #[inline]
-    pub(in crate::machine) fn store_took_effect(&mut self, request: u32, time: Picos) {
+    pub(in crate::machine) fn complete_tracked_store(&mut self, request: u32, time: Picos) {
         if self.offload.is_some() {
-            self.store_ends(request, time);
+            self.untrack_store(request, time);
         }
     }
 
-    fn store_ends(&mut self, request: u32, time: Picos) {
+    fn untrack_store(&mut self, request: u32, time: Picos) {
         let sm = self.requests[request].sm;
         let Some(offload) = &mut self.offload else { return };
         let stores = &mut offload.stores[sm as usize];
@@ -30,15 +30,15 @@ impl Machine {
         }
         let (visits, queue) = (&mut offload.visits, &mut self.queue);
         offload.draining.retain(|&index| {
-            let trip = &mut visits[index as usize].trip;
-            if let Some(at) = trip.stores.iter().position(|&r| r == request) {
-                trip.stores.swap_remove(at);
-                trip.stored = trip.stored.max(time);
+            let block = &mut visits[index as usize].block;
+            if let Some(at) = block.stores.iter().position(|&r| r == request) {
+                block.stores.swap_remove(at);
+                block.stored = block.stored.max(time);
             }
-            if trip.stores.is_empty() && trip.has_arrived {
-                queue.push(trip.stored, Event::new(Event::OFFLOAD, index));
+            if block.stores.is_empty() && block.has_arrived {
+                queue.push(block.stored, Event::new(Event::OFFLOAD, index));
             }
-            !trip.stores.is_empty()
+            !block.stores.is_empty()
         });
     }
 }

@@ -5,14 +5,14 @@
 
 /// A set of writes to one sector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct WriteSet {
     /// All up to here.
     upto: u32,
     /// And these, sorted, all larger than `upto + 1`.
     beyond: Vec<u32>,
 }
 
-impl Held {
+impl WriteSet {
     /// Adds a write to some bytes of the sector.
     pub(super) fn add(&mut self, write: u32) {
         if write <= self.upto {
@@ -51,7 +51,7 @@ impl Held {
     }
 
     /// True if it holds all writes up to `last`.
-    pub(super) fn reaches(&self, last: u32) -> bool {
+    pub(super) fn contains_up_to(&self, last: u32) -> bool {
         self.upto >= last
     }
 
@@ -61,7 +61,7 @@ impl Held {
     }
 
     /// The first write that the other holds and this does not.
-    pub(super) fn first_lacking(&self, other: &Self) -> Option<u32> {
+    pub(super) fn first_missing_from(&self, other: &Self) -> Option<u32> {
         if self.upto < other.upto {
             return self.missing(other.upto).next();
         }
@@ -75,7 +75,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    fn members(held: &Held, last: u32) -> BTreeSet<u32> {
+    fn members(held: &WriteSet, last: u32) -> BTreeSet<u32> {
         let missing: BTreeSet<_> = held.missing(last).collect();
         (1..=last).filter(|w| !missing.contains(w)).collect()
     }
@@ -87,7 +87,7 @@ mod tests {
             writes in proptest::collection::vec((1u32..20, any::<bool>()), 0..20),
             others in proptest::collection::vec(1u32..20, 0..10),
         ) {
-            let (mut held, mut plain) = (Held::default(), BTreeSet::new());
+            let (mut held, mut plain) = (WriteSet::default(), BTreeSet::new());
             for (write, whole) in writes {
                 if whole {
                     held.add_whole(write);
@@ -97,13 +97,13 @@ mod tests {
                     plain.insert(write);
                 }
             }
-            let (mut other, mut plain_other) = (Held::default(), BTreeSet::new());
+            let (mut other, mut plain_other) = (WriteSet::default(), BTreeSet::new());
             for write in others {
                 other.add(write);
                 plain_other.insert(write);
             }
             prop_assert_eq!(members(&held, 20), plain.clone());
-            prop_assert_eq!(held.first_lacking(&other), plain_other.difference(&plain).next().copied());
+            prop_assert_eq!(held.first_missing_from(&other), plain_other.difference(&plain).next().copied());
             held.join(&other);
             prop_assert_eq!(members(&held, 20), plain.union(&plain_other).copied().collect::<BTreeSet<_>>());
         }

@@ -13,13 +13,13 @@ use strata_core::LineAddr;
 
 impl Machine {
     /// The number of the SM of a stack.
-    pub(super) fn sm_of(&self, stack: StackId) -> u32 {
+    pub(super) fn stack_sm(&self, stack: StackId) -> u32 {
         self.config.sm.count + stack.0
     }
 
     /// True for an SM that sits on a stack.
     #[inline]
-    pub(super) fn is_near(&self, sm: u32) -> bool {
+    pub(super) fn is_stack_sm(&self, sm: u32) -> bool {
         sm >= self.config.sm.count
     }
 
@@ -34,7 +34,7 @@ impl Machine {
     }
 
     /// A request of a stack's SM, ready at core cycle `ready`, goes to its vault. A store has ended when it is there.
-    pub(super) fn leaves_near(&mut self, request: u32, ready: u64) {
+    pub(super) fn issue_to_vault(&mut self, request: u32, ready: u64) {
         let r = self.requests[request];
         let own = self.stack_of_sm(r.sm);
         let clock = &self.config.clock;
@@ -51,7 +51,7 @@ impl Machine {
             let vaults = (self.channels.len() / stacks.links.len()) as u16;
             (leaves, own.0 as u16 * vaults + r.home.partition % vaults)
         } else {
-            (stacks.ask_other(own, stack, r.sectors, dir, leaves), r.home.partition)
+            (stacks.send_to_peer(own, stack, r.sectors, dir, leaves), r.home.partition)
         };
         let sectors = u64::from(r.sectors.count());
         let time = arrival + controller;
@@ -59,34 +59,34 @@ impl Machine {
         if dir == Dir::Write {
             self.stack_stats.near_writes += sectors;
             self.probe_stack_write(request);
-            self.enter_channel(access(NONE), time);
+            self.enqueue_at_channel(access(NONE), time);
             self.stats.stores += 1;
             self.stores_out -= 1;
             self.last_store = self.last_store.max(arrival);
-            self.near_store = arrival;
+            self.last_stack_store = arrival;
             self.requests.remove(request);
             self.page_released(r.line);
         } else {
             self.stack_stats.near_reads += sectors;
             self.probe_stack_read(request);
-            self.enter_channel(access(Event::new(Event::NEAR, request).0), time);
+            self.enqueue_at_channel(access(Event::new(Event::VAULT_READ, request).0), time);
         }
     }
 
     /// A vault has what a stack's SM asked for: it goes there.
-    pub(super) fn near_delivers(&mut self, request: u32, t: Picos) {
+    pub(super) fn reply_from_vault(&mut self, request: u32, t: Picos) {
         let r = self.requests[request];
         let own = self.stack_of_sm(r.sm);
         let is_ideal = self.offload_is_ideal();
         let Some(stacks) = &mut self.stacks else { return };
         let stack = stacks.stack_of(r.home.partition);
-        let arrival = if stack == own || is_ideal { t } else { stacks.answer_other(stack, own, r.sectors, t) };
+        let arrival = if stack == own || is_ideal { t } else { stacks.reply_to_peer(stack, own, r.sectors, t) };
         let near = self.config.clock.core.span(Cycles(u64::from(self.config.stacks.near_cycles)));
         self.queue.push(arrival + near, Event::new(Event::REPLY, request));
     }
 
     /// Drops everything from an SM's L1.
-    pub(super) fn drop_all_from_l1(&mut self, sm: u32) {
+    pub(super) fn invalidate_l1(&mut self, sm: u32) {
         self.sms[sm as usize].memory.l1.invalidate_range(&(0..u64::MAX));
     }
 }

@@ -9,77 +9,77 @@ use strata_core::{Bytes, LineAddr, WarpId};
 
 impl Machine {
     /// A warp on a stack has stored to a line.
-    pub(in crate::machine) fn near_wrote(&mut self, warp: WarpId, line: LineAddr) {
-        let arrival = self.near_store;
+    pub(in crate::machine) fn record_stack_store(&mut self, warp: WarpId, line: LineAddr) {
+        let arrival = self.last_stack_store;
         let Some(offload) = &mut self.offload else { return };
-        let trip = &mut offload.visits[warp.0 as usize].trip;
-        trip.last_write = trip.last_write.max(arrival);
-        if trip.written.last() != Some(&line) {
-            trip.written.push(line);
+        let block = &mut offload.visits[warp.0 as usize].block;
+        block.last_write = block.last_write.max(arrival);
+        if block.written.last() != Some(&line) {
+            block.written.push(line);
         }
     }
 
     /// A warp has left its block on a stack: as soon as its loads are there, it gives its place to the next and goes back.
-    pub(super) fn finishes(&mut self, index: u32, now: u64) {
-        let Some(ready) = self.registers_there(index, now) else { return };
+    pub(super) fn complete_block(&mut self, index: u32, now: u64) {
+        let Some(ready) = self.registers_ready(index, now) else { return };
         let ready_time = self.core_time(ready);
         let address = u64::from(self.config.stacks.address_bytes);
         let acknowledgement = u64::from(self.config.stacks.acknowledgement_bytes);
         let Some(offload) = &mut self.offload else { return };
         let visit = &mut offload.visits[index as usize];
         visit.stage = Stage::Returning;
-        let trip = &mut visit.trip;
-        trip.since = now;
-        trip.written.sort_unstable();
-        trip.written.dedup();
+        let block = &mut visit.block;
+        block.since = now;
+        block.written.sort_unstable();
+        block.written.dedup();
         if !offload.terms.keeps_coherent() {
-            trip.written.clear();
+            block.written.clear();
         }
         let registers = u64::from(offload.candidates[visit.candidate].live_out) * offload.terms.register_bytes;
-        let bytes = Bytes(registers + acknowledgement + address * trip.written.len() as u64);
-        let leaves = ready_time.max(trip.last_write);
-        let near = &mut offload.stacks[trip.stack as usize];
-        near.resident -= 1;
-        let next = near.queue.pop_front();
-        let (stack, is_ideal) = (trip.stack as usize, offload.terms.is_ideal);
+        let bytes = Bytes(registers + acknowledgement + address * block.written.len() as u64);
+        let leaves = ready_time.max(block.last_write);
+        let stack_sm = &mut offload.stacks[block.stack as usize];
+        stack_sm.resident -= 1;
+        let next = stack_sm.queue.pop_front();
+        let (stack, is_ideal) = (block.stack as usize, offload.terms.is_ideal);
         let arrival = match &mut self.stacks {
             Some(stacks) if !is_ideal => stacks.links[stack].send(Direction::In, leaves, bytes),
             _ => leaves,
         };
         self.queue.push(arrival, Event::new(Event::ACKNOWLEDGED, index));
         if let Some(next) = next {
-            self.begins_near(next, ready_time);
+            self.start_on_stack(next, ready_time);
         }
     }
 
     /// The GPU knows that a block has ended: it drops what the block wrote, and the warp goes on.
-    pub(in crate::machine) fn acknowledged(&mut self, index: u32, t: Picos) {
+    pub(in crate::machine) fn retire_block(&mut self, index: u32, t: Picos) {
         let cycle = self.core_cycle(t);
         let Some(offload) = &mut self.offload else { return };
         let visit = &mut offload.visits[index as usize];
         visit.stage = Stage::Outside;
-        let mut trip = std::mem::take(&mut visit.trip);
-        offload.stacks[trip.stack as usize].state.pending -= 1;
-        offload.is_stopped |= offload.mechanism.left(WarpId(index));
-        if let Some((candidate, lanes, values)) = trip.next.take() {
+        let mut block = std::mem::take(&mut visit.block);
+        offload.stacks[block.stack as usize].state.pending -= 1;
+        offload.is_stopped |= offload.mechanism.exited(WarpId(index));
+        if let Some((candidate, lanes, values)) = block.next.take() {
             offload.enter(index, candidate, lanes, &values);
         }
-        self.stack_stats.stall += cycle.saturating_sub(trip.since);
-        self.stack_stats.dirty_lines += trip.written.len() as u64;
-        let drops = |m: &mut Self, step| !m.checker.as_mut().is_some_and(|c| c.leaves_out(step));
-        for &line in &trip.written {
+        self.stack_stats.stall += cycle.saturating_sub(block.since);
+        self.stack_stats.dirty_lines += block.written.len() as u64;
+        let drops = |m: &mut Self, step| !m.checker.as_mut().is_some_and(|c| c.omits(step));
+        for &line in &block.written {
             if drops(self, Mutation::RequesterDrop) {
-                self.sms[trip.sm as usize].memory.l1.invalidate(line);
+                self.sms[block.sm as usize].memory.l1.invalidate(line);
             }
             if drops(self, Mutation::L2Drop) {
-                self.drop_from_l2(line);
+                self.invalidate_l2(line);
             }
         }
         if let Some(checker) = &mut self.checker {
-            checker.trip_ends(trip.number, cycle);
+            checker.block_retired(block.number, cycle);
         }
         let w = &mut self.warps[index as usize];
-        (w.sm, w.scheduler, w.time) = (trip.sm, trip.scheduler, cycle);
+        (w.sm, w.scheduler, w.time) = (block.sm, block.scheduler, cycle);
         self.wake(index, cycle);
     }
 }

@@ -9,9 +9,9 @@ use super::{DataChecker, LineCopy, SECTORS};
 use crate::machine::sm_memory::Request;
 use strata_core::LineAddr;
 
-/// One trip to a stack and back.
+/// One block that was offloaded to a stack.
 #[derive(Clone, Default)]
-struct Trip {
+struct OffloadedBlock {
     /// Who sent it.
     sm: u32,
     /// When it set out, and when its end was known to the sender: core cycles.
@@ -21,20 +21,20 @@ struct Trip {
     writes: Vec<(LineAddr, [u32; SECTORS], u8)>,
 }
 
-/// The trips of a kernel, by number, counted from 1.
+/// The offloaded blocks of a kernel, by number, counted from 1.
 #[derive(Default)]
-pub(super) struct Trips(Vec<Trip>);
+pub(super) struct OffloadedBlocks(Vec<OffloadedBlock>);
 
-impl Trips {
-    fn get(&self, number: u32) -> Option<&Trip> {
+impl OffloadedBlocks {
+    fn get(&self, number: u32) -> Option<&OffloadedBlock> {
         self.0.get((number as usize).checked_sub(1)?)
     }
 
     /// True if, within one kernel, a reader must see a write that issued before the read.
     pub(super) fn must_see(&self, reader: &Origin, write: &Origin) -> bool {
-        match (self.get(reader.trip), self.get(write.trip)) {
+        match (self.get(reader.block), self.get(write.block)) {
             (None, None) => reader.sm == write.sm,
-            (Some(_), Some(_)) if reader.trip == write.trip => true,
+            (Some(_), Some(_)) if reader.block == write.block => true,
             (Some(block), None) => write.sm == block.sm && write.cycle < block.began,
             (None, Some(block)) => reader.sm == block.sm && block.ended.is_some_and(|end| end <= reader.cycle),
             (Some(later), Some(earlier)) => {
@@ -45,20 +45,20 @@ impl Trips {
 }
 
 impl DataChecker {
-    /// A trip sets out from an SM; trips are numbered in this order, but for those that overtake others.
-    pub(in crate::machine) fn trip_begins(&mut self, number: u32, sm: u32, cycle: u64) {
-        let trips = &mut self.trips.0;
-        if trips.len() < number as usize {
-            trips.resize_with(number as usize, Trip::default);
+    /// An SM dispatches a block; blocks are numbered in this order, but for those that overtake others.
+    pub(in crate::machine) fn block_dispatched(&mut self, number: u32, sm: u32, cycle: u64) {
+        let offloaded = &mut self.offloaded.0;
+        if offloaded.len() < number as usize {
+            offloaded.resize_with(number as usize, OffloadedBlock::default);
         }
-        trips[number as usize - 1] = Trip { sm, began: cycle, ..Trip::default() };
+        offloaded[number as usize - 1] = OffloadedBlock { sm, began: cycle, ..OffloadedBlock::default() };
     }
 
-    /// The sender knows that a trip has ended: its writes count as arrived.
-    pub(in crate::machine) fn trip_ends(&mut self, number: u32, cycle: u64) {
-        let Some(trip) = self.trips.0.get_mut((number as usize).wrapping_sub(1)) else { return };
-        trip.ended = Some(cycle);
-        for (line, numbers, whole) in std::mem::take(&mut trip.writes) {
+    /// The sender has the acknowledgement of a block: its writes count as arrived.
+    pub(in crate::machine) fn block_retired(&mut self, number: u32, cycle: u64) {
+        let Some(block) = self.offloaded.0.get_mut((number as usize).wrapping_sub(1)) else { return };
+        block.ended = Some(cycle);
+        for (line, numbers, whole) in std::mem::take(&mut block.writes) {
             let known = self.ledger.line_mut(line);
             for (s, &write) in numbers.iter().enumerate().filter(|(_, write)| **write > 0) {
                 let arrived = &mut known[s].arrived;
@@ -68,21 +68,21 @@ impl DataChecker {
     }
 
     /// A store of a stack's SM is in memory.
-    pub(in crate::machine) fn near_written(&mut self, request: u32, r: &Request) {
+    pub(in crate::machine) fn stack_write(&mut self, request: u32, r: &Request) {
         let Some(numbers) = self.writes.remove(&request) else { return };
         let known = self.ledger.line_mut(r.line);
         for s in members(r.sectors) {
             let Sector { memory, .. } = &mut known[s];
             if r.full.0 >> s & 1 != 0 { memory.add_whole(numbers[s]) } else { memory.add(numbers[s]) }
         }
-        let trip = self.trips.0.get_mut((self.issuing.trip as usize).wrapping_sub(1));
-        if let Some(trip) = trip {
-            trip.writes.push((r.line, numbers, r.full.0));
+        let block = self.offloaded.0.get_mut((self.issuing.block as usize).wrapping_sub(1));
+        if let Some(block) = block {
+            block.writes.push((r.line, numbers, r.full.0));
         }
     }
 
     /// A stack's SM reads memory.
-    pub(in crate::machine) fn near_read(&mut self, request: u32, r: &Request) {
+    pub(in crate::machine) fn stack_read(&mut self, request: u32, r: &Request) {
         if let Some(known) = self.ledger.line(r.line) {
             let copy: LineCopy = known.each_ref().map(|s| s.memory.clone());
             self.answers.insert(request, copy);

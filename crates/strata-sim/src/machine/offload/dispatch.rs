@@ -1,6 +1,6 @@
 //! The way to a stack: from the access that tells where a block's data are to the warp's first turn there.
 
-use super::{Stage, Trip};
+use super::{OffloadedBlock, Stage};
 use crate::link::Direction;
 use crate::machine::check::Mutation;
 use crate::machine::warp::{NEVER, Ready};
@@ -12,9 +12,9 @@ use strata_core::{Addr, Bytes, Space};
 
 impl Machine {
     /// A warp is about to access memory at core cycle `at`: true if it goes to a stack instead.
-    pub(in crate::machine) fn sets_out(&mut self, index: u32, view: &View, at: u64) -> bool {
+    pub(in crate::machine) fn try_offload(&mut self, index: u32, view: &View, at: u64) -> bool {
         let op = &view.ops[self.warps[index as usize].next as usize];
-        let is_looking = self.offload.as_ref().is_some_and(|o| o.visits[index as usize].stage == Stage::Looking);
+        let is_looking = self.offload.as_ref().is_some_and(|o| o.visits[index as usize].stage == Stage::Undecided);
         if !is_looking || !matches!(op.memory, MemoryClass::Load | MemoryClass::Store | MemoryClass::Generic) {
             return false;
         }
@@ -23,7 +23,7 @@ impl Machine {
         let global = accesses.iter().find(|(_, set)| set.space != Space::Shared);
         let Some(line) = global.and_then(|(_, set)| batch.first_address(set)).map(Addr::line) else { return false };
         let Some(first) = self.stack_of_line(line) else { return false };
-        self.measure_use(at);
+        self.sample_utilization(at);
         let Some(offload) = &mut self.offload else { return false };
         offload.uses.clear();
         offload.uses.extend(offload.stacks.iter().map(|s| s.state));
@@ -31,21 +31,21 @@ impl Machine {
         let known = offload.stacks.len() as u32;
         let Some(stack) = offload.mechanism.decide(visit.candidate, first, &offload.uses).filter(|s| s.0 < known)
         else {
-            visit.stage = Stage::Here;
+            visit.stage = Stage::OnGpu;
             return false;
         };
         offload.stacks[stack.0 as usize].state.pending += 1;
-        offload.trips += 1;
+        offload.dispatched += 1;
         let w = &mut self.warps[index as usize];
-        visit.stage = Stage::Collecting;
-        visit.trip = Trip {
-            number: offload.trips,
+        visit.stage = Stage::CollectingLiveIns;
+        visit.block = OffloadedBlock {
+            number: offload.dispatched,
             stack: stack.0,
             sm: w.sm,
             scheduler: w.scheduler,
             since: at,
             issues: view.issues,
-            ..Trip::default()
+            ..OffloadedBlock::default()
         };
         // It begins the segment anew.
         (w.next, w.slots_taken, w.issued, w.time) = (0, 0, NEVER, at + 1);
@@ -54,19 +54,19 @@ impl Machine {
     }
 
     /// A warp has its turn: true if it is on its way, so that it cannot issue.
-    pub(in crate::machine) fn is_travelling(&mut self, index: u32, now: u64) -> bool {
+    pub(in crate::machine) fn is_in_transit(&mut self, index: u32, now: u64) -> bool {
         let Some(offload) = &self.offload else { return false };
         match offload.visits[index as usize].stage {
-            Stage::Collecting => self.collects(index, now),
-            Stage::Finishing => self.finishes(index, now),
-            Stage::Going | Stage::Returning => {}
-            Stage::Outside | Stage::Looking | Stage::Here | Stage::Near => return false,
+            Stage::CollectingLiveIns => self.collect_live_ins(index, now),
+            Stage::Completing => self.complete_block(index, now),
+            Stage::Dispatched | Stage::Returning => {}
+            Stage::Outside | Stage::Undecided | Stage::OnGpu | Stage::OnStack => return false,
         }
         true
     }
 
     /// When all registers of a warp are there, not before `now`; `None` if one is still on its way, whose coming wakes the warp.
-    pub(super) fn registers_there(&mut self, index: u32, now: u64) -> Option<u64> {
+    pub(super) fn registers_ready(&mut self, index: u32, now: u64) -> Option<u64> {
         let w = &mut self.warps[index as usize];
         if let Some(slot) = w.ready.iter().position(|&r| r == Ready::PENDING) {
             w.blocked = slot as u32;
@@ -78,31 +78,31 @@ impl Machine {
 
     /// The warp leaves the GPU as soon as its registers are there. Until the stores that its SM has sent have taken effect it
     /// will not begin.
-    fn collects(&mut self, index: u32, now: u64) {
-        let Some(ready) = self.registers_there(index, now) else { return };
+    fn collect_live_ins(&mut self, index: u32, now: u64) {
+        let Some(ready) = self.registers_ready(index, now) else { return };
         let Some(offload) = &mut self.offload else { return };
         let visit = &mut offload.visits[index as usize];
-        visit.stage = Stage::Going;
+        visit.stage = Stage::Dispatched;
         if let Some(checker) = &mut self.checker {
-            checker.trip_begins(visit.trip.number, visit.trip.sm, now);
+            checker.block_dispatched(visit.block.number, visit.block.sm, now);
         }
-        let waits = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Mutation::Drain));
+        let waits = !self.checker.as_mut().is_some_and(|c| c.omits(Mutation::Drain));
         if waits && offload.terms.keeps_coherent() {
-            visit.trip.stores.clone_from(&offload.stores[visit.trip.sm as usize]);
+            visit.block.stores.clone_from(&offload.stores[visit.block.sm as usize]);
         }
         self.warps[index as usize].time = ready;
-        if !visit.trip.stores.is_empty() {
+        if !visit.block.stores.is_empty() {
             offload.draining.push(index);
         }
-        self.goes(index, ready);
+        self.send_live_ins(index, ready);
     }
 
     /// A warp's registers cross to its stack from core cycle `ready` on.
-    fn goes(&mut self, index: u32, ready: u64) {
+    fn send_live_ins(&mut self, index: u32, ready: u64) {
         let leaves = self.core_time(ready);
         let Some(offload) = &self.offload else { return };
         let visit = &offload.visits[index as usize];
-        let (terms, stack) = (offload.terms, visit.trip.stack as usize);
+        let (terms, stack) = (offload.terms, visit.block.stack as usize);
         let registers = u64::from(offload.candidates[visit.candidate].live_in);
         let bytes = registers * terms.register_bytes + terms.request_bytes;
         let sent = self.core_time(ready + u64::from(terms.pipeline_cycles));
@@ -114,43 +114,43 @@ impl Machine {
     }
 
     /// A warp has come to its stack, or the last store that it waited for there is in memory: it gets a place or waits for one.
-    pub(in crate::machine) fn arrives_at_stack(&mut self, index: u32, t: Picos) {
+    pub(in crate::machine) fn reach_stack(&mut self, index: u32, t: Picos) {
         let Some(offload) = &mut self.offload else { return };
-        let trip = &mut offload.visits[index as usize].trip;
-        trip.has_arrived = true;
-        if !trip.stores.is_empty() {
+        let block = &mut offload.visits[index as usize].block;
+        block.has_arrived = true;
+        if !block.stores.is_empty() {
             return;
         }
-        if trip.stored > t {
-            self.queue.push(trip.stored, Event::new(Event::OFFLOAD, index));
+        if block.stored > t {
+            self.queue.push(block.stored, Event::new(Event::OFFLOAD, index));
             return;
         }
-        let near = &mut offload.stacks[offload.visits[index as usize].trip.stack as usize];
-        if near.resident < self.config.stacks.warps {
-            self.begins_near(index, t);
+        let stack_sm = &mut offload.stacks[offload.visits[index as usize].block.stack as usize];
+        if stack_sm.resident < self.config.stacks.warps {
+            self.start_on_stack(index, t);
         } else {
-            near.queue.push_back(index);
+            stack_sm.queue.push_back(index);
         }
     }
 
     /// There is room for a warp on its stack.
-    pub(super) fn begins_near(&mut self, index: u32, t: Picos) {
+    pub(super) fn start_on_stack(&mut self, index: u32, t: Picos) {
         let cycle = self.core_cycle(t);
         let Some(offload) = &mut self.offload else { return };
         let visit = &mut offload.visits[index as usize];
-        visit.stage = Stage::Near;
-        let trip = &mut visit.trip;
-        let (stack, coherent) = (StackId(trip.stack), offload.terms.keeps_coherent());
-        let near = &mut offload.stacks[stack.0 as usize];
-        near.resident += 1;
-        near.issued += u64::from(trip.issues);
-        self.stack_stats.stall += cycle.saturating_sub(trip.since);
+        visit.stage = Stage::OnStack;
+        let block = &mut visit.block;
+        let (stack, coherent) = (StackId(block.stack), offload.terms.keeps_coherent());
+        let stack_sm = &mut offload.stacks[stack.0 as usize];
+        stack_sm.resident += 1;
+        stack_sm.issued += u64::from(block.issues);
+        self.stack_stats.stall += cycle.saturating_sub(block.since);
         let lanes = self.warps[index as usize].batch.ops.first().map_or(0, |op| op.mask.count_ones());
-        self.stack_stats.instructions += u64::from(trip.issues) * u64::from(lanes);
-        let sm = self.sm_of(stack);
-        let drops = !self.checker.as_mut().is_some_and(|c| c.leaves_out(Mutation::NearFlush));
+        self.stack_stats.instructions += u64::from(block.issues) * u64::from(lanes);
+        let sm = self.stack_sm(stack);
+        let drops = !self.checker.as_mut().is_some_and(|c| c.omits(Mutation::StackFlush));
         if drops && coherent {
-            self.drop_all_from_l1(sm);
+            self.invalidate_l1(sm);
         }
         let unit = &mut self.sms[sm as usize];
         let scheduler = unit.dealt % self.config.sm.schedulers;
