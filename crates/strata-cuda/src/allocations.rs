@@ -20,41 +20,42 @@ pub(super) enum Way {
     Set,
 }
 
-/// One allocation.
+/// An allocation of the program and the copies that touched it.
 struct Allocation {
     name: String,
     size: u64,
     kind: u8,
-    /// Bytes by [`Way`].
+    /// Bytes copied, by [`Way`].
     moved: [u64; 3],
 }
 
 /// All allocations of a process.
 #[derive(Default)]
 pub(super) struct Allocations {
-    /// By first byte.
+    /// Allocations that are not freed, by the address of their first byte.
     live: BTreeMap<u64, Allocation>,
-    /// Those that were freed.
+    /// Allocations that were freed, in that order.
     past: Vec<Allocation>,
     /// How many were made, by kind.
     made: [u32; KINDS.len()],
 }
 
 impl Allocations {
-    /// What the next allocation of a kind will be called. Nobody says what an allocation is called: its number among those of its
+    /// What the next allocation of a kind will be called. Nobody says what an allocation is called: its number among those of
+    /// its
     /// kind is the same in every run.
     pub(super) fn next_name(&self, kind: u8) -> Option<String> {
         let (number, label) = KINDS.iter().find(|(number, _)| *number == kind)?;
         Some(format!("{label}{}", self.made[usize::from(*number)]))
     }
 
-    /// An allocation was made.
+    /// The program has allocated `size` bytes at `start`.
     pub(super) fn made(&mut self, name: String, start: u64, size: u64, kind: u8) {
         self.made[usize::from(kind)] += 1;
         self.live.insert(start, Allocation { name, size, kind, moved: [0; 3] });
     }
 
-    /// An allocation was freed.
+    /// The program has freed the allocation at `start`.
     pub(super) fn freed(&mut self, start: u64) {
         if let Some(allocation) = self.live.remove(&start)
             && self.past.len() < MOST_COUNTED

@@ -1,6 +1,7 @@
 //! Fat binaries: what `nvcc` puts into a program for the device, PTX and machine code side by side.
 //!
-//! Layout (found on the binaries of nvcc 11.8, 12.9 and 13.4): a header of 16 bytes, then entries, each with a header of its own
+//! Layout (found on the binaries of nvcc 11.8, 12.9 and 13.4): a header of 16 bytes, then entries, each with a header of its
+//! own
 //! of at least 64 bytes. Several such images may follow each other, 8-aligned.
 //!
 //! Invariant: the reader is pure and trusts no length; `fuzz/fuzz_targets/fatbin.rs` tries to prove that wrong.
@@ -10,7 +11,7 @@ use std::io::Read;
 /// The first four bytes of an image, and the size of its header.
 const MAGIC: u32 = 0xba55_ed50;
 const HEADER_BYTES: usize = 16;
-/// Kinds of entries.
+/// Kinds of entries, as their headers number them.
 const PTX: u16 = 1;
 const MACHINE_CODE: u16 = 2;
 /// Flags of an entry: how its payload is compressed.
@@ -27,17 +28,17 @@ pub enum FatbinError {
     /// Not an image, or not a whole one.
     #[error("damaged fat binary: {what} at byte {at}")]
     Damaged {
-        /// What is wrong.
+        /// The field or length that is wrong.
         what: &'static str,
-        /// Where.
+        /// Offset in the image, in bytes.
         at: usize,
     },
     /// The payload of an entry cannot be unpacked.
     #[error("damaged fat binary: the PTX for sm_{sm} cannot be unpacked: {why}")]
     Unpacking {
-        /// Of which entry.
+        /// Architecture of the entry, as the number in `sm_75`.
         sm: u32,
-        /// Why.
+        /// What the decompressor says.
         why: String,
     },
     /// Nothing in it can be executed here.
@@ -56,7 +57,7 @@ fn listed(architectures: &[u32]) -> String {
     if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
 }
 
-/// One entry of an image.
+/// One entry of an image: code for one architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
     kind: u16,
@@ -68,12 +69,12 @@ pub struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// True if it is PTX.
+    /// True for PTX, false for machine code.
     pub fn is_ptx(&self) -> bool {
         self.kind == PTX
     }
 
-    /// The text of its PTX.
+    /// Its PTX, unpacked.
     pub fn text(&self) -> Result<String, FatbinError> {
         let failed = |why: String| FatbinError::Unpacking { sm: self.sm, why };
         let size = usize::try_from(self.unpacked_bytes).ok().filter(|&size| size <= LONGEST_TEXT);

@@ -4,8 +4,10 @@
 //! path. The library talks to this process over a Unix socket; here are the device, the engine and the results, so that
 //! nothing is lost when the program dies.
 //!
-//! The road of a call: `session` answers it (copies: `transfers`), with the fat binaries that `modules` has from `fatbin` (and `link`);
-//! what launches did goes into the `record`, which is saved while the program runs and when it has ended. Managed and pinned memory is a
+//! The road of a call: `session` answers it (copies: `transfers`), with the fat binaries that `modules` has from `fatbin` (and
+//! `link`);
+//! what launches did goes into the `record`, which is saved while the program runs and when it has ended. Managed and pinned
+//! memory is a
 //! file that both processes map at the same addresses.
 //!
 //! Invariants: the program's standard streams and exit status are its own; everything that can go wrong here is told to
@@ -69,11 +71,11 @@ const SAVE_SHARE: u32 = 20;
 /// How long a process may take to say goodbye after the program has ended.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// What a program gave.
+/// The outcome of a CUDA program.
 pub struct ProgramRun {
-    /// What was executed.
+    /// The result of all its launches and copies.
     pub result: RunResult,
-    /// How the program ended.
+    /// Exit status of the process.
     pub status: ExitStatus,
 }
 
@@ -147,7 +149,7 @@ pub fn run(
 /// The result so far, while the program runs.
 const PARTIAL: &str = "result.partial.json";
 
-/// What the program is run on.
+/// The machine that the program's launches run on.
 struct Machine {
     chosen: Chosen,
     /// The GPU that is timed, or only described.

@@ -26,7 +26,7 @@ impl<'a> Statement<'a> {
     }
 }
 
-/// One module of several.
+/// Links the PTX of separately compiled units into one module.
 pub(crate) fn link<'a>(units: impl Iterator<Item = &'a str>) -> String {
     let units: Vec<Vec<Statement<'_>>> = units.map(statements).collect();
     let defined: BTreeSet<&str> = units.iter().flatten().filter(|s| !s.is_external).filter_map(|s| s.name).collect();

@@ -6,10 +6,10 @@ use strata_host::{Device, HostError, ModuleId};
 
 /// What became of a fat binary.
 enum State {
-    /// Its PTX.
+    /// PTX that no launch has needed yet.
     Text(String),
     Loaded(ModuleId),
-    /// Why it cannot be used.
+    /// The reason for which it cannot be used; a launch from it fails with that.
     Unusable(String),
 }
 

@@ -21,7 +21,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is known of a run.
+/// What all processes of a run have done so far.
 #[derive(Clone, Default)]
 pub(super) struct Known {
     pub(super) kernels: Vec<KernelRun>,
@@ -47,7 +47,7 @@ impl Record {
         Self { known: Mutex::default(), printed }
     }
 
-    /// A process has connected.
+    /// A process of the program has connected.
     pub(super) fn met(&self, process: u32) {
         lock(&self.known).processes.push(process);
     }
@@ -57,7 +57,7 @@ impl Record {
         lock(&self.known).loaded = true;
     }
 
-    /// A kernel came to its end.
+    /// A launch has ended.
     pub(super) fn launched(&self, kernel: KernelRun) {
         lock(&self.known).kernels.push(kernel);
     }
@@ -67,7 +67,7 @@ impl Record {
         lock(&self.known).error.get_or_insert(error);
     }
 
-    /// A process is gone.
+    /// A process has disconnected: adds its copies, its memory and its warnings.
     pub(super) fn ended(&self, copies: &CopyReport, allocated: Bytes, warnings: Vec<String>) {
         let mut known = lock(&self.known);
         known.copies.stats.add(&copies.stats);
@@ -107,7 +107,7 @@ impl Record {
         processes.iter().any(|process| Path::new(&format!("/proc/{process}")).exists())
     }
 
-    /// Everything so far.
+    /// A copy of everything so far.
     pub(super) fn known(&self) -> Known {
         lock(&self.known).clone()
     }

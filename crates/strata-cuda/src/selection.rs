@@ -6,7 +6,8 @@ use strata_run::RunRequest;
 
 /// What `--kernels` and `--fast-forward` choose.
 ///
-/// The list has launches, counted from 1 (`3`), ranges of them (`10-20`), every so-manieth of a range (`50-90/10`), and parts of
+/// The list has launches, counted from 1 (`3`), ranges of them (`10-20`), every so-manieth of a range (`50-90/10`), and parts
+/// of
 /// kernels' names (`matmul`). A launch is timed if one of them fits, and if it is not among the first that are skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
@@ -16,7 +17,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// What a request asks for.
+    /// The launches that a request selects; an error if its list cannot be read.
     pub fn of(request: &RunRequest) -> Result<Self, LabError> {
         let mut selection = Self { skipped: request.fast_forward, ..Self::default() };
         for item in request.kernels.iter().flat_map(|list| list.split(',')).map(str::trim) {

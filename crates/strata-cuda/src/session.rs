@@ -28,17 +28,17 @@ const THREADS_PER_BLOCK: u64 = 1024;
 pub(super) struct Parts {
     pub(super) device: Device,
     pub(super) capacity: Capacity,
-    /// Managed memory.
+    /// The file that backs managed and pinned memory, which the program maps, too.
     pub(super) memory: Arc<File>,
     pub(super) gpu: GpuConfig,
-    /// The machine has time.
+    /// Launches are timed on a machine, not only executed.
     pub(super) timed: bool,
     /// Somebody looks at what memory holds, and must be told what the host may have changed.
     pub(super) watched: bool,
     /// Pages of managed memory move.
     pub(super) paged: bool,
     pub(super) program: String,
-    /// Which launches are timed.
+    /// Which launches are timed, as the request selects them.
     pub(super) selection: Selection,
     /// What mechanisms have to say when the process has ended, saved into the folder of the result.
     pub(super) setup: Option<SharedSetup>,
@@ -50,7 +50,7 @@ pub(super) struct Session {
     modules: Modules,
     record: Arc<Record>,
     pub(super) allocations: Allocations,
-    /// Launches so far.
+    /// Launches of this process so far.
     launches: u64,
     /// What happens now is executed, and not timed.
     skipping: bool,

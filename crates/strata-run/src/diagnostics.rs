@@ -24,7 +24,7 @@ impl Diagnostics {
         Self { path: path.into(), text: text.into(), list }
     }
 
-    /// The errors.
+    /// All diagnostics, in the order of the text.
     pub fn list(&self) -> &[Diagnostic] {
         &self.list
     }

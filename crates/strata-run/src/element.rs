@@ -26,12 +26,12 @@ pub enum Element {
 pub enum Number {
     /// Wide enough for `u64` and `i64` alike.
     Int(i128),
-    /// A real number.
+    /// A floating-point value; every `f16`, `bf16` and `f32` is one exactly.
     Real(f64),
 }
 
 impl Number {
-    /// The number as a real.
+    /// The nearest `f64`; integers beyond 2^53 are rounded.
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Int(n) => n as f64,
@@ -50,7 +50,7 @@ impl fmt::Display for Number {
 }
 
 impl Element {
-    /// Every type.
+    /// Every type that a launch file can name.
     pub const ALL: [Self; 12] = [
         Self::I8,
         Self::U8,
@@ -66,7 +66,7 @@ impl Element {
         Self::F64,
     ];
 
-    /// The name in launch files.
+    /// The name in launch files, such as `f32`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::I8 => "i8",
@@ -84,12 +84,12 @@ impl Element {
         }
     }
 
-    /// The type of that name.
+    /// The type that launch files call so, if there is one.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|e| e.name() == name)
     }
 
-    /// Size in bytes.
+    /// Bytes of one element.
     pub const fn bytes(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
@@ -99,7 +99,7 @@ impl Element {
         }
     }
 
-    /// Floating-point types.
+    /// True for floating-point types, which are compared with a tolerance.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::Bf16 | Self::F32 | Self::F64)
     }

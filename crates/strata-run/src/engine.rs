@@ -29,10 +29,10 @@ pub const MACHINE: &str = "gpu";
 /// Where the explanation of waiting stands in the tree.
 pub const EXPLAIN: &str = "explain";
 
-/// How an engine runs.
+/// Options of an engine, the same for all its launches.
 #[derive(Clone)]
 pub struct EngineOptions {
-    /// Host threads.
+    /// Host threads that execute CTAs of one launch; 1 or more.
     pub threads: usize,
     /// Look for reads of uninitialised shared and local memory.
     pub check: bool,
@@ -150,11 +150,11 @@ type SharedSpectator = Rc<RefCell<dyn Spectator>>;
 
 /// What happens to the operations of a launch.
 enum Mode {
-    /// Nobody asks for them.
+    /// They are executed, and nothing consumes them.
     Functional,
-    /// A machine pulls them.
+    /// A machine pulls them and times them.
     Timed(Box<Timed>),
-    /// They are written down.
+    /// They are recorded to a trace.
     Recording(Recording),
     /// Somebody looks on who has to know something of the program before it is timed.
     Watched(SharedSpectator),

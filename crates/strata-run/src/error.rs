@@ -29,17 +29,17 @@ pub enum LabError {
     /// A trace cannot be written or read.
     #[error("`{path}`: {source}")]
     Trace {
-        /// Which.
+        /// The trace file.
         path: String,
-        /// Why.
+        /// What is wrong with it.
         source: strata_trace::TraceError,
     },
     /// A file holds no graph that a program can run on.
     #[error("`{path}`, {source}")]
     Graph {
-        /// Which.
+        /// The graph file.
         path: String,
-        /// Where, why, and what to do.
+        /// Line, cause and cure.
         source: GraphError,
     },
     /// An error of another part of the lab, which words it.
@@ -53,9 +53,9 @@ pub enum LabError {
     Io {
         /// "read", "write" or "run".
         action: &'static str,
-        /// Which.
+        /// The file, directory or program.
         path: String,
-        /// Why.
+        /// What the operating system says.
         source: std::io::Error,
     },
 }

@@ -18,7 +18,7 @@ const MOST_ALLOCATIONS: usize = 10;
 #[derive(Clone, Debug, PartialEq)]
 struct Reason {
     name: String,
-    /// Core cycles by class.
+    /// Core cycles waited, by class of request: load, store, atomic.
     cycles: [u64; CLASSES.len()],
 }
 
@@ -37,12 +37,12 @@ struct Allocation {
     dram_sectors: u64,
 }
 
-/// Why requests waited.
+/// What line requests waited for, and which allocations they were about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// Line requests that left their SM, by class.
     requests: [u64; CLASSES.len()],
-    /// The most first.
+    /// Reasons to wait, the one with the most cycles first.
     reasons: Vec<Reason>,
     /// Those with the most traffic to DRAM first, then those with the most to L2.
     allocations: Vec<Allocation>,
@@ -140,7 +140,7 @@ impl Explanation {
         json!({ "requests": by_class(&|k| json!(self.requests[k])), "waits": reasons, "dram": rows, "allocations": allocations })
     }
 
-    /// For people.
+    /// As a table for the terminal.
     pub fn table(&self) -> String {
         let time = self.time();
         let cell = |part, whole| share(part, whole).map_or_else(|| "-".to_owned(), |s| format!("{:.1} %", 100.0 * s));

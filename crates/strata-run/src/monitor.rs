@@ -164,19 +164,19 @@ impl Monitor {
 
 /// How far a series of programs is: `name` begins, after `done` of `of`.
 pub struct Step<'a> {
-    /// Programs that ran.
+    /// Programs that have ended.
     pub done: usize,
-    /// Programs there are.
+    /// Programs in the series.
     pub of: usize,
-    /// The program that begins.
+    /// Name of the program that begins now.
     pub name: &'a str,
 }
 
 /// An engine that moves the monitor's counters at the end of each launch.
 pub struct Monitored {
-    /// The engine.
+    /// The engine that executes.
     pub engine: Box<dyn Engine>,
-    /// Who is told.
+    /// The monitor whose counters are moved.
     pub monitor: Arc<Monitor>,
 }
 

@@ -33,7 +33,7 @@ impl Layout {
 /// What the header of a plain array says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Element type.
+    /// Type of the elements, which are stored little-endian.
     pub element: Element,
     /// Number of elements: the product of the extents.
     pub count: u64,

@@ -10,22 +10,22 @@ use strata_ptx::analysis::{CallsEndBlocks, Cfg, DominatorTree, Liveness, LoopFor
 use strata_ptx::ast::{Function, Module};
 use strata_ptx::{Diagnostic, LineIndex, Severity};
 
-/// One kernel of a file.
+/// Facts of one kernel of a PTX file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelFacts {
-    /// As the module spells it.
+    /// Its name, as the module spells it.
     pub name: String,
-    /// Line of the file.
+    /// Line of its `.entry`, from 1.
     pub line: u32,
     /// Estimated hardware registers per thread.
     pub registers: u32,
     /// Natural loops, inner ones included.
     pub loops: usize,
-    /// How deep they nest.
+    /// Depth of the deepest loop; 0 without loops.
     pub loop_depth: u32,
     /// PTX instructions of the body.
     pub instructions: usize,
-    /// Parameters.
+    /// Parameters of its signature.
     pub parameters: usize,
     /// Statically declared shared memory in bytes.
     pub shared_bytes: u64,
@@ -34,7 +34,7 @@ pub struct KernelFacts {
 /// An instruction that parses but cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
-    /// Line of the file.
+    /// Line of the instruction, from 1.
     pub line: u32,
     /// Opcode and modifiers as written.
     pub instruction: String,
@@ -42,18 +42,18 @@ pub struct Unsupported {
     pub function: String,
 }
 
-/// What is known of one file.
+/// Facts of one PTX file.
 #[derive(Clone, Debug)]
 pub struct FileFacts {
-    /// The path as given.
+    /// The path, as the user gave it.
     pub path: String,
-    /// Its text.
+    /// Its text, which diagnostics quote.
     text: String,
     /// Errors and warnings of the front end.
     pub diagnostics: Vec<Diagnostic>,
-    /// What cannot be executed.
+    /// Instructions that the emulator cannot execute.
     pub unsupported: Vec<Unsupported>,
-    /// Its kernels.
+    /// Its kernels, in the order of the text.
     pub kernels: Vec<KernelFacts>,
 }
 

@@ -13,12 +13,12 @@ use strata_mechanism::{Combination, Registry};
 /// Where results go unless a request says otherwise.
 pub const DEFAULT_OUT: &str = "strata-out";
 
-/// The program to run.
+/// What is to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A built-in workload, by name.
     Workload(String),
-    /// A launch file.
+    /// A launch file, by path.
     LaunchFile(PathBuf),
     /// A trace: see [`crate::trace`].
     Trace(PathBuf),
@@ -86,10 +86,10 @@ fn launch_file_for(ptx: &Path) -> String {
     )
 }
 
-/// One run.
+/// A request for one run; what it leaves open gets its default when it is carried out.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
-    /// The program.
+    /// The program to run.
     pub what: What,
     /// Size of a workload; `None` means `small`. A launch file has its own sizes and takes none.
     pub size: Option<String>,
@@ -113,7 +113,7 @@ pub struct RunRequest {
     pub fast_forward: u64,
     /// The machine to time the program on, a preset or a file; `None` runs it without time.
     pub gpu: Option<String>,
-    /// Mechanisms in that machine.
+    /// Mechanisms in that machine, with their settings.
     pub with: Combination,
     /// Changes to that machine and to the settings of its mechanisms, `key=value`.
     pub set: Vec<String>,
@@ -147,11 +147,11 @@ impl RunRequest {
 /// A request with every default filled in: what is saved beside the result and hashed to name it.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// The name in results.
+    /// Name of the program, as results show it.
     pub name: String,
-    /// The size of a workload.
+    /// Name of the workload's size; `None` for other programs.
     pub size: Option<&'static str>,
-    /// The seed of its inputs.
+    /// Seed of the workload's inputs.
     pub seed: u64,
     /// Files read, with hashes of their contents: a changed file is another request.
     pub inputs: Vec<(String, Fnv1a64)>,

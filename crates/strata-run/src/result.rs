@@ -9,16 +9,16 @@ use strata_core::{Bytes, Counts, Dim3, LANES, OpClass, Stats};
 use strata_host::{CopyReport, Launch, LaunchReport};
 use strata_mechanism::Combination;
 
-/// One launch.
+/// The result of one launch.
 #[derive(Clone, Debug)]
 pub struct KernelRun {
     /// Kernel, as the module spells it.
     pub name: String,
-    /// CTAs.
+    /// Extents of the grid, in CTAs.
     pub grid: Dim3,
-    /// Threads per CTA.
+    /// Extents of a CTA, in threads.
     pub block: Dim3,
-    /// What it executed.
+    /// Instructions and accesses that it executed.
     pub counts: Counts,
     /// Core cycles, if the engine has a clock.
     pub cycles: Option<u64>,
@@ -29,7 +29,7 @@ pub struct KernelRun {
 }
 
 impl KernelRun {
-    /// What a launch did.
+    /// The result of a launch, from the engine's report.
     pub fn new(launch: &Launch, report: &LaunchReport) -> Self {
         Self {
             name: launch.kernel.clone(),
@@ -103,7 +103,7 @@ pub struct HostTimes {
     pub seconds: f64,
     /// Wall-clock time of everything: inputs, launches, references.
     pub total_seconds: f64,
-    /// Where the result was saved.
+    /// The directory that the result was saved to.
     pub directory: PathBuf,
 }
 
@@ -114,19 +114,19 @@ pub struct RunResult {
     pub name: String,
     /// The mechanisms that were in the machine.
     pub with: Combination,
-    /// The workload's size.
+    /// Name of the workload's size; `None` for other programs.
     pub size: Option<&'static str>,
-    /// Seed of the inputs.
+    /// Seed of the workload's inputs.
     pub seed: u64,
     /// True or false if the program's results were checked, `None` if there was nothing to check against.
     pub passed: Option<bool>,
-    /// What the check says.
+    /// The check in words: what was compared, and how far it was off.
     pub checked: Option<String>,
     /// Why the device program stopped early, if it did.
     pub error: Option<String>,
     /// What looked suspicious but did not stop the program.
     pub warnings: Vec<String>,
-    /// Launches, in order.
+    /// Launches, in program order.
     pub kernels: Vec<KernelRun>,
     /// Copies between host and device, all together.
     pub copies: CopyReport,
@@ -134,7 +134,7 @@ pub struct RunResult {
     pub allocated: Option<Bytes>,
     /// What a launch file found in its buffers.
     pub findings: Vec<Finding>,
-    /// Machine-dependent part.
+    /// Wall-clock times and paths: all that differs between two runs of one request.
     pub host: HostTimes,
 }
 
@@ -164,7 +164,7 @@ impl RunResult {
         if rate.is_finite() { rate } else { 0.0 }
     }
 
-    /// The statistics tree.
+    /// The statistics tree: the sum over launches and copies.
     pub fn stats(&self) -> Stats {
         let mut stats = self.copies.stats.clone();
         for kernel in &self.kernels {

@@ -162,7 +162,7 @@ pub fn saved(request: &RunRequest) -> Result<Option<Value>, LabError> {
     Ok(std::fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()))
 }
 
-/// Saves a file of a result.
+/// Saves a JSON file of a result, whole or not at all.
 pub fn save_json(directory: &Path, name: &str, value: &Value) -> Result<(), LabError> {
     let path = directory.join(name);
     files::write_text(&path, &format!("{value:#}\n")).map_err(|e| LabError::io("write", &path, e))
@@ -191,7 +191,7 @@ enum Program {
     LaunchFile(Box<Loaded>),
 }
 
-/// How much a workload runs.
+/// How much of a workload is run.
 #[derive(Clone, Copy)]
 enum Extent {
     Size(Size),
@@ -216,7 +216,7 @@ struct Judged {
 }
 
 impl Judged {
-    /// What came of a workload.
+    /// The verdict on a workload that has run.
     fn of(run: Result<Outcome, HostError>) -> Result<Self, LabError> {
         match run {
             Ok(outcome) => Ok(Self { passed: Some(outcome.passed), checked: Some(outcome.checked), ..Self::default() }),

@@ -19,7 +19,7 @@ pub struct Setup {
 pub type SharedSetup = Rc<RefCell<Setup>>;
 
 impl Setup {
-    /// No mechanism at all.
+    /// A machine without mechanisms.
     pub fn plain(gpu: &GpuConfig) -> Self {
         Self { mechanisms: Vec::new(), memory: Box::new(PlainMemory::new(gpu.dram.size, true)) }
     }

@@ -11,7 +11,7 @@ use strata_host::{Around, Engine, HostError, Launch, LaunchReport};
 /// A duration on the wall, and on the CPU.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Times {
-    /// On the wall.
+    /// Wall-clock time.
     pub wall: Duration,
     /// Of the thread that worked, on a core.
     pub cpu: Duration,

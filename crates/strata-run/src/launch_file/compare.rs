@@ -6,11 +6,11 @@ use serde::Serialize;
 /// The outcome of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Elements compared.
+    /// Elements compared so far.
     pub elements: u64,
     /// Elements outside the tolerance.
     pub mismatches: u64,
-    /// The first of them.
+    /// The mismatch with the lowest index.
     pub first: Option<Mismatch>,
     /// The largest absolute difference between finite elements.
     pub largest_difference: f64,
@@ -19,11 +19,11 @@ pub struct Comparison {
 /// An element outside the tolerance.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mismatch {
-    /// Its index.
+    /// Index of the element in its buffer, from 0.
     pub index: u64,
-    /// What it should be.
+    /// The element of the file, as text.
     pub expected: String,
-    /// What it is.
+    /// The element of the buffer, as text.
     pub found: String,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Tolerance {
 }
 
 impl Comparison {
-    /// Compares the next elements.
+    /// Compares the next elements; both slices hold whole ones, the same number of them.
     pub(super) fn feed(&mut self, element: Element, tolerance: Tolerance, found: &[u8], expected: &[u8]) {
         let width = element.bytes();
         for (found, expected) in found.chunks_exact(width).zip(expected.chunks_exact(width)) {

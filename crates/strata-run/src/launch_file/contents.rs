@@ -10,9 +10,9 @@ use strata_core::random::SplitMix64;
 /// A rule that gives every element its value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule {
-    /// Always the same.
+    /// Every element has this value.
     Constant(Number),
-    /// Start and step.
+    /// Element `k` is start plus `k` times step.
     Iota(Number, Number),
     /// Bounds and the seed of this buffer.
     Random(Number, Number, u64),

@@ -25,35 +25,35 @@ const PIECE: u64 = 64 << 20;
 pub enum Finding {
     /// It was written to a file in the result directory.
     Write {
-        /// The buffer.
+        /// Name of the buffer.
         buffer: String,
-        /// Name of the file.
+        /// Name of the file, within the result directory.
         file: String,
-        /// Bytes of data.
+        /// Bytes of data, without the header of an `.npy` file.
         bytes: u64,
     },
     /// It was compared with a file.
     Compare {
-        /// The buffer.
+        /// Name of the buffer.
         buffer: String,
         /// The file, as the launch file names it.
         file: String,
         /// True if every element is within the tolerance.
         passed: bool,
-        /// How it compares.
+        /// Elements, mismatches and the first of those.
         #[serde(flatten)]
         comparison: Comparison,
     },
     /// Its FNV-1a 64 checksum.
     Checksum {
-        /// The buffer.
+        /// Name of the buffer.
         buffer: String,
         /// Sixteen hexadecimal digits.
         fnv1a64: String,
     },
 }
 
-/// What a launch file did.
+/// The outcome of a launch file's launches and of its `[[after]]` steps.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// True or false if anything was compared.

@@ -29,7 +29,7 @@ impl DerefMut for Reader {
 type Entries<'a> = Vec<(At<String>, &'a Spanned<DeValue<'a>>)>;
 
 impl Reader {
-    /// The errors found.
+    /// All errors, each with the bytes of the text that it is about.
     pub(super) fn into_errors(self) -> Vec<config::Diagnostic> {
         self.0.errors
     }

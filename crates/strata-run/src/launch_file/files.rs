@@ -18,9 +18,9 @@ use strata_core::fnv::Fnv1a64;
 pub struct Loaded {
     /// The path as given, for messages.
     pub path: String,
-    /// The text of the file.
+    /// The text of the launch file, which diagnostics quote.
     pub text: String,
-    /// What it says.
+    /// What the text says, after reading.
     pub program: Program,
     /// Modules: name for diagnostics, and text.
     pub modules: Vec<(String, String)>,
@@ -58,7 +58,7 @@ impl Loaded {
         Diagnostics::new(&self.path, &self.text, errors)
     }
 
-    /// The size of buffer `index`.
+    /// Bytes of buffer `index`, as it says itself or as its file has.
     pub(super) fn size(&self, index: usize) -> u64 {
         self.sizes[index].0
     }

@@ -8,7 +8,7 @@ pub const DEVICE_MEMORY: Bytes = Bytes(16 << 30);
 pub const LAUNCHES: u32 = 100_000;
 /// A launch file is text that people write; anything larger is not one.
 pub const FILE_BYTES: u64 = 4 << 20;
-/// Buffers of one file.
+/// The most buffers of one file.
 pub const BUFFERS: usize = 4096;
 /// The largest PTX file that is read.
 pub const PTX_BYTES: u64 = 256 << 20;
@@ -18,11 +18,11 @@ pub const DEFAULT_SEED: u64 = 1;
 // The limits of compute capabilities 5.0 to 12.0: CUDA C++ Programming Guide, "Technical Specifications per Compute
 // Capability".
 
-/// Extents of a grid.
+/// The largest extents of a grid, in CTAs.
 pub const GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
-/// Extents of a block.
+/// The largest extents of a CTA, in threads.
 pub const BLOCK: [u32; 3] = [1024, 1024, 64];
-/// Threads of a block.
+/// The most threads of a CTA.
 pub const BLOCK_THREADS: u64 = 1024;
 /// Shared memory of a block (compute capability 9.0, opted in).
 pub const SHARED_MEMORY: Bytes = Bytes(227 << 10);

@@ -7,9 +7,9 @@ use strata_core::{Bytes, Dim3};
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct At<T> {
-    /// The value.
+    /// What was read.
     pub value: T,
-    /// Bytes of the launch file.
+    /// Where it stands, in bytes of the launch file.
     pub span: Range<usize>,
 }
 
@@ -20,27 +20,27 @@ impl<T> At<T> {
     }
 }
 
-/// A whole launch file.
+/// A launch file, as its text says it: no named file has been opened yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
     /// PTX files, relative to the launch file.
     pub ptx: Vec<At<String>>,
-    /// Seed of random contents.
+    /// Seed of buffers with random contents.
     pub seed: u64,
     /// Device buffers, in the order of the file, which is the order of allocation.
     pub buffers: Vec<Buffer>,
     /// Values of module-scope variables.
     pub symbols: Vec<SymbolValue>,
-    /// Launches, in order.
+    /// Launches, in the order in which they run.
     pub launches: Vec<LaunchStep>,
     /// What happens with buffers after the last launch, in order.
     pub after: Vec<After>,
 }
 
-/// A device buffer.
+/// A buffer in device memory and what it holds before the first launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
-    /// Its name.
+    /// Its name, by which launches and `[[after]]` steps refer to it; unique in the file.
     pub name: At<String>,
     /// The type of its elements, if given.
     pub element: Option<Element>,
@@ -55,9 +55,9 @@ pub struct Buffer {
 /// What a buffer holds before the first launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Contents {
-    /// Zeros.
+    /// All bytes 0.
     Zeros,
-    /// One value over and over.
+    /// Every element has this value.
     Constant(Element, Number),
     /// `start`, `start + step`, `start + 2 step`, …; integers wrap.
     Iota(Element, Number, Number),
@@ -70,20 +70,20 @@ pub enum Contents {
 /// A value for a module-scope variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SymbolValue {
-    /// The variable.
+    /// The module-scope variable, as the module spells it.
     pub name: At<String>,
     /// The bytes, from its first byte on.
     pub bytes: Vec<u8>,
 }
 
-/// One `[[launch]]`.
+/// One `[[launch]]`: a kernel, its grid and its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchStep {
     /// Kernel, as the module spells it.
     pub kernel: At<String>,
-    /// CTAs.
+    /// Extents of the grid, in CTAs.
     pub grid: Dim3,
-    /// Threads per CTA.
+    /// Extents of a CTA, in threads.
     pub block: Dim3,
     /// Dynamic shared memory in bytes.
     pub shared: u32,
@@ -91,11 +91,11 @@ pub struct LaunchStep {
     pub args: At<Vec<At<ArgValue>>>,
     /// Buffers (indices into [`Program::buffers`]) that are asked to the device before it, each time.
     pub prefetch: Vec<usize>,
-    /// How many times.
+    /// Times that it is launched, one after another; at least 1.
     pub repeat: u32,
 }
 
-/// One argument.
+/// One argument of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgValue {
     /// The address of a buffer (index into [`Program::buffers`]), plus an offset in bytes.
@@ -104,14 +104,14 @@ pub enum ArgValue {
     Bytes(Vec<u8>),
 }
 
-/// One `[[after]]`.
+/// One `[[after]]`: what is done with a buffer when all launches have ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct After {
     /// Index into [`Program::buffers`].
     pub buffer: usize,
     /// The type its bytes are read as, if it matters.
     pub element: Option<Element>,
-    /// What to do.
+    /// What is done with it.
     pub action: At<Action>,
 }
 
@@ -122,7 +122,7 @@ pub enum Action {
     Write(String),
     /// Compare it with a file (relative to the launch file).
     Compare {
-        /// The file.
+        /// Path of the file, relative to the launch file.
         file: String,
         /// Allowed absolute difference.
         abs: f64,

@@ -12,19 +12,19 @@ use strata_trace::{LaunchSummary, Origin, Step};
 /// What a trace holds, without its streams.
 #[derive(Clone, Debug)]
 pub struct TraceInfo {
-    /// The run it was made from.
+    /// The run that it was recorded from.
     pub origin: Origin,
     /// Version of the file's format.
     pub format: u32,
-    /// Bytes of the file.
+    /// Size of the file in bytes, compressed.
     pub bytes: u64,
     /// What the host did, launches apart.
     pub events: usize,
-    /// Launches, in order.
+    /// Launches, in program order.
     pub launches: Vec<LaunchSummary>,
 }
 
-/// Reads what a trace holds.
+/// Reads a trace and sums up what it holds.
 pub fn info(path: &Path) -> Result<TraceInfo, LabError> {
     let mut file = open(path)?;
     let events = file.steps().filter(|step| matches!(step, Step::Event(_))).count();

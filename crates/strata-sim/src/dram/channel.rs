@@ -24,18 +24,18 @@ const BANK_BITS: u32 = MAX_BANKS.ilog2();
 /// 40 bits of age are a million million requests.
 const AGE_BITS: u32 = 40 + BANK_BITS;
 
-/// A request: up to a line of one row.
+/// A request to one row: up to a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DramRequest {
-    /// The row.
+    /// The row within its bank.
     pub row: u32,
     /// The bank: bank group times banks of a group plus bank within its group.
     pub bank: u16,
     /// Accesses of 32 B, at least 1. Which columns they go to makes no difference to time.
     pub accesses: u8,
-    /// To be written, not read.
+    /// True for a write, false for a read.
     pub write: bool,
-    /// The caller's handle.
+    /// The caller's handle, given back when the request is done.
     pub tag: u32,
 }
 
@@ -44,7 +44,7 @@ pub struct DramRequest {
 struct Pick {
     /// When its command can be given; never if there is no candidate.
     at: u64,
-    /// Age and bank.
+    /// Age and bank of the candidate, packed: the older one is less.
     key: u64,
     /// The candidates or their gates have changed.
     stale: bool,
@@ -73,7 +73,7 @@ impl Pick {
     }
 }
 
-/// One DRAM channel.
+/// One DRAM channel: its banks, its queues and a first-ready, first-come-first-served scheduler (FR-FCFS).
 ///
 /// ```
 /// # use strata_core::Bytes;
@@ -111,7 +111,7 @@ pub struct Channel<L = ()> {
     bank_column: [[u64; MAX_BANKS]; 2],
     /// Earliest activate, as far as the bank alone decides.
     bank_activate: [u64; MAX_BANKS],
-    /// Earliest precharge.
+    /// Earliest precharge: RAS, RTP and write recovery.
     bank_precharge: [u64; MAX_BANKS],
     /// Earliest column command in a bank group.
     group_column: [u64; MAX_BANKS],
@@ -124,7 +124,7 @@ pub struct Channel<L = ()> {
     /// When the next refresh is due; never if refresh is off.
     refresh_due: u64,
 
-    /// Banks with an open row.
+    /// Banks with an open row, one bit each.
     open: u64,
     /// Banks whose row may have been opened too recently for a column command.
     opening: u64,
@@ -254,7 +254,7 @@ impl<L: CommandLog> Channel<L> {
         &self.stats
     }
 
-    /// The command log.
+    /// The command log, `()` if there is none.
     pub fn log(&self) -> &L {
         &self.log
     }
@@ -279,7 +279,7 @@ impl<L: CommandLog> Channel<L> {
         column + self.gates.column_to_end[self.kind]
     }
 
-    /// Gives all commands before `until`.
+    /// Issues all commands of the cycles before `until`.
     fn issue_until(&mut self, until: u64, done: &mut Vec<(u64, u32)>) {
         loop {
             self.arbitrate();
@@ -384,7 +384,7 @@ impl<L: CommandLog> Channel<L> {
         }
     }
 
-    /// Brings the picks up to date.
+    /// Arbitrates: brings the best candidate of each kind of command up to date.
     #[inline]
     fn arbitrate(&mut self) {
         if self.column.stale {
@@ -486,7 +486,7 @@ impl<L: CommandLog> Channel<L> {
         self.activate.stale = true;
     }
 
-    /// What a bank wants has changed: sorts it anew and keeps the picks right.
+    /// The next command of a bank has changed: classifies it anew and keeps the picks right.
     #[inline]
     fn reclassify(&mut self, bank: usize) {
         self.column.stale |= self.column.bank() == bank;
@@ -635,7 +635,7 @@ impl<L: CommandLog> Channel<L> {
         self.activate.stale |= self.activate.at <= at;
     }
 
-    /// Decides which kind is served from now on.
+    /// Decides whether reads or writes are served from now on, by the watermarks of the write queue.
     #[inline]
     fn switch_direction(&mut self) {
         let (reads, writes) = (self.pending.count(READ), self.pending.count(WRITE));

@@ -5,34 +5,34 @@
 
 use super::gates::MAX_BANKS;
 
-/// No request.
+/// No request: end of a list.
 pub(super) const NONE: u16 = u16::MAX;
 
-/// How a request found its bank.
+/// The row-buffer outcome of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RowOutcome {
-    /// Its row was open.
+    /// Row hit: its row was open.
     Hit,
-    /// The bank was closed.
+    /// Row miss: the bank was closed.
     Closed,
-    /// Another row was open.
+    /// Row conflict: another row had to be closed.
     Conflict,
 }
 
-/// A waiting request.
+/// An entry of a request queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     /// Rank by arrival among all requests of the channel.
     pub(super) sequence: u64,
-    /// Cycle of arrival.
+    /// Command-clock cycle of arrival.
     pub(super) arrival: u64,
     pub(super) row: u32,
     pub(super) tag: u32,
     previous: u16,
     next: u16,
-    /// Accesses asked for.
+    /// Column accesses of 32 B that were asked for.
     pub(super) accesses: u8,
-    /// Accesses still to be made.
+    /// Column commands still to be issued.
     pub(super) left: u8,
     pub(super) found: RowOutcome,
 }
@@ -40,7 +40,7 @@ pub(super) struct Entry {
 /// The list of one bank and kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List {
-    /// The oldest request.
+    /// The oldest request, first of the list.
     pub(super) head: u16,
     tail: u16,
     /// The oldest request for the open row.
@@ -51,7 +51,7 @@ pub(super) struct List {
 
 const EMPTY: List = List { head: NONE, tail: NONE, hit: NONE, overtaken: 0 };
 
-/// All waiting requests.
+/// The request queues of a channel.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     slab: Vec<Entry>,

@@ -1,8 +1,8 @@
-//! CTA barriers in time: warps that the source lets go together go on when the last of them has come.
+//! Timing of CTA barriers: the warps that the source releases together resume when the last of them has arrived.
 
 use super::{Machine, NONE};
 
-/// Warps that a CTA barrier lets go together.
+/// Warps that a CTA barrier releases together.
 pub(super) struct BarrierGroup {
     members: Vec<u32>,
     /// Members that have issued their barrier, when the first did and when the last.
@@ -12,7 +12,7 @@ pub(super) struct BarrierGroup {
 }
 
 impl Machine {
-    /// The source says that these warps go on together: they do when the last of them has issued its barrier.
+    /// The source releases these warps together: they resume when the last of them has issued its barrier.
     pub(super) fn form_barrier_group(&mut self) {
         let members: Vec<u32> = self.opened.drain(..).map(|w| w.0).collect();
         let waiting: Vec<u32> = members.iter().copied().filter(|&m| self.warps[m as usize].at_barrier).collect();

@@ -64,7 +64,7 @@ pub struct MachineBuilder {
 }
 
 impl MachineBuilder {
-    /// A plain machine.
+    /// A builder of a machine without mechanisms.
     pub fn new(config: GpuConfig) -> Self {
         Self {
             config,
@@ -83,7 +83,7 @@ impl MachineBuilder {
         }
     }
 
-    /// The configuration.
+    /// The configuration of the GPU to be built.
     pub fn config(&self) -> &GpuConfig {
         &self.config
     }
@@ -113,7 +113,7 @@ impl MachineBuilder {
         self.victims.push(Owned { owner, what: Box::new(make) });
     }
 
-    /// Lets a mechanism say where lines live.
+    /// Lets a mechanism map lines to partitions, in place of the interleaving.
     pub fn place(&mut self, owner: &'static str, place: Box<dyn Place>) {
         self.places.push(Owned { owner, what: place });
     }
@@ -144,12 +144,12 @@ impl MachineBuilder {
         self.l2_prefetchers.push(Owned { owner, what: Box::new(make) });
     }
 
-    /// Lets a mechanism choose which lines leave L1: `make` makes the instance of each SM.
+    /// Lets a mechanism choose the lines that L1 evicts: `make` makes the instance of each SM.
     pub fn l1_replacement(&mut self, owner: &'static str, make: impl FnMut(u32) -> Box<dyn Replacement> + 'static) {
         self.l1_replacements.push(Owned { owner, what: Box::new(make) });
     }
 
-    /// Lets a mechanism choose which lines leave L2: `make` makes the instance of each slice.
+    /// Lets a mechanism choose the lines that L2 evicts: `make` makes the instance of each slice.
     pub fn l2_replacement(&mut self, owner: &'static str, make: impl FnMut(u32) -> Box<dyn Replacement> + 'static) {
         self.l2_replacements.push(Owned { owner, what: Box::new(make) });
     }

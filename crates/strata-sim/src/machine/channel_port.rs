@@ -1,4 +1,4 @@
-//! The port of a DRAM channel: requests that are on their way to it, and when it has to be looked at next.
+//! The port of a DRAM channel: the queue of requests in front of it, and the next event of the channel.
 
 use super::NONE;
 use crate::cache::SectorMask;
@@ -8,7 +8,7 @@ use crate::seam::{Dir, LocalAddr};
 use crate::time::{Clock, Cycles, Picos};
 use std::collections::VecDeque;
 
-/// The access is not L2's.
+/// The access comes from an SM of a stack, not from an L2 slice.
 pub(super) const NO_SLICE: u16 = u16::MAX;
 
 /// What the end of a DRAM access is for: an event, or nothing ([`NONE`]).
@@ -21,7 +21,7 @@ pub(super) struct ChannelPort {
     clock: Clock,
     /// Requests on their way to it or waiting for room, by the time they arrive.
     pub(super) inbound: VecDeque<Inbound>,
-    /// When it has to be looked at next, so that it is once at a time.
+    /// Time of the channel's next event, so that only one is scheduled at a time.
     next: Picos,
 }
 
@@ -46,11 +46,11 @@ pub(super) struct Inbound {
 /// What a channel did in its turn: kept for its memory.
 #[derive(Default)]
 pub(super) struct Turn {
-    /// What has ended, and when.
+    /// Requests that are done, with the time at which their data has passed the bus.
     pub(super) ended: Vec<(Picos, DramTag)>,
-    /// Slices of which requests have entered.
+    /// Slices whose requests have been dequeued into the channel: there is room in their miss queues.
     pub(super) entered: Vec<u16>,
-    /// When it has to be looked at again, at most twice.
+    /// Times of the next events, at most two.
     pub(super) again: [Option<Picos>; 2],
     done: Vec<(u64, u32)>,
 }
@@ -66,12 +66,12 @@ impl ChannelPort {
         })
     }
 
-    /// Requests that it has not served.
+    /// Requests in the port and in the channel's own queues.
     pub(super) fn waiting(&self) -> usize {
         self.inbound.len() + self.channel.waiting(false) as usize + self.channel.waiting(true) as usize
     }
 
-    /// An access is at the channel at `time`: when the channel must be looked at, if that is earlier than it would be.
+    /// Enqueues an access that arrives at `time`: the time of an event, if one must be scheduled for it.
     #[inline]
     pub(super) fn enqueue(&mut self, access: &DramAccess, time: Picos) -> Option<Picos> {
         let decoded = self.map.decode(access.at.0);
@@ -88,7 +88,7 @@ impl ChannelPort {
         self.schedule(time)
     }
 
-    /// Makes sure that it is looked at at `time` or earlier.
+    /// Schedules an event at `time`, unless an earlier one is scheduled.
     #[inline]
     fn schedule(&mut self, time: Picos) -> Option<Picos> {
         (time < self.next).then(|| {
@@ -97,7 +97,7 @@ impl ChannelPort {
         })
     }
 
-    /// Its turn at `t`; false if it has been looked at meanwhile.
+    /// Advances the channel to `t`; false if the event is obsolete because an earlier one came first.
     #[inline]
     pub(super) fn advance(&mut self, t: Picos, turn: &mut Turn) -> bool {
         if t < self.next {
@@ -121,7 +121,7 @@ impl ChannelPort {
         let due = self.inbound.front().map(|c| c.time);
         turn.again = [
             next.and_then(|next| self.schedule(self.clock.edge(Cycles(next.max(now + 1))))),
-            // What found no room is tried again whenever the channel acts.
+            // A request that found the channel's queue full is retried at every event of the channel.
             due.filter(|&d| d > t).and_then(|due| self.schedule(due)),
         ];
         true

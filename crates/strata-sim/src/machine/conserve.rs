@@ -12,11 +12,11 @@ use std::fmt;
 pub struct Imbalance {
     /// What the first count is of.
     pub what: &'static str,
-    /// It.
+    /// The first count.
     pub count: u64,
-    /// What it must equal.
+    /// What the second count is of.
     pub must_equal: &'static str,
-    /// That.
+    /// The second count, which the first must equal.
     pub expected: u64,
 }
 
@@ -50,7 +50,7 @@ impl Machine {
         if found.is_empty() { Ok(()) } else { Err(Imbalances(found)) }
     }
 
-    /// What is still under way.
+    /// Requests, MSHRs and queue entries that are still in use, of which a drained machine has none.
     fn leftovers(&self) -> Vec<Imbalance> {
         let (sms, slices, channels) = (&self.sms, &self.slices, &self.channels);
         let left = [

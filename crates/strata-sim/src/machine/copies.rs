@@ -14,7 +14,7 @@ use crate::time::Picos;
 use strata_core::stats::{Stats, Unit};
 use strata_core::{Addr, Bytes, LineAddr};
 
-/// What copies did so far.
+/// Counters of copies between host and device, since the machine was built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CopyStats {
     /// Core cycles from the beginning of each copy to its end, latency included.
@@ -76,7 +76,7 @@ impl Machine {
         self.copies.cycles += self.core_cycle(self.now) - start;
     }
 
-    /// What copies did so far.
+    /// The counters of copies so far.
     pub fn copies(&self) -> CopyStats {
         self.copies
     }

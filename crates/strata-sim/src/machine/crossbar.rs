@@ -26,12 +26,12 @@ pub(super) struct Crossing {
     pub(super) waited: u64,
 }
 
-/// The crossbar.
+/// The crossbar: one port per group of SMs in each direction, one per slice for replies.
 pub(super) struct Crossbar {
     config: CrossbarConfig,
     clock: Clock,
     sms_per_port: u32,
-    /// From SMs, to SMs, and from slices.
+    /// Request ports out of SMs, reply ports into SMs, reply ports out of slices. Slices take requests as fast as they come.
     from_sms: Vec<Port>,
     to_sms: Vec<Port>,
     from_slices: Vec<Port>,

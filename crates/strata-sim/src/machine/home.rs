@@ -7,14 +7,14 @@ use crate::seam::{Dir, LocalAddr, LocalLine, Place, Placed};
 use crate::stack_map::StackMap;
 use strata_core::{LINE_BYTES, LineAddr};
 
-/// The home of a line.
+/// Where a line is cached and stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Home {
-    /// Its L2 slice.
+    /// The L2 slice that caches it.
     pub(super) slice: u16,
     /// The partition of memory that holds it: a DRAM channel.
     pub(super) partition: u16,
-    /// Its set in the slice.
+    /// Its set in the tag array of the slice.
     pub(super) set: u32,
     /// Its number among the lines of the partition.
     pub(super) local: LocalLine,

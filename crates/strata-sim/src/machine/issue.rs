@@ -38,13 +38,13 @@ impl Views {
     }
 }
 
-/// How a warp's turn ended.
+/// Why a warp's turn at issue ended.
 pub(super) enum TurnEnd {
     /// It waits for an event, a register or a barrier.
     Parked,
     /// Its last instruction issued at this cycle.
     Exited(u64),
-    /// The program failed.
+    /// The program failed; the source knows how.
     Failed,
 }
 
@@ -54,9 +54,9 @@ enum Pause {
     SegmentEnds,
     /// Its next operation goes to memory at this very cycle.
     Memory(u64),
-    /// A register is on its way.
+    /// RAW or WAW hazard: a register waits for memory.
     Blocked,
-    /// It goes on at that cycle.
+    /// It issues again at that cycle.
     Until(u64),
 }
 
@@ -77,7 +77,7 @@ impl Machine {
         self.stats.ctas += 1;
     }
 
-    /// A warp has exited: its slot if it was the last of its CTA.
+    /// Retires a warp that has exited: the CTA slot, if that is free now.
     pub(super) fn retire_warp(&mut self, warp: u32, warps_per_cta: u32) -> Option<u32> {
         let w = &mut self.warps[warp as usize];
         w.exited = true;
@@ -87,26 +87,26 @@ impl Machine {
         all.then_some(slot)
     }
 
-    /// A warp has done all it does: true if it must stay for its stores, or until a mechanism lets it leave.
+    /// A warp has exited: true if it keeps its slot until its stores are acknowledged, or until the pager lets it retire.
     pub(super) fn defer_exit(&mut self, warp: u32) -> bool {
         let held = self.warps[warp as usize].pending_stores > 0 || self.pager_defers_exit(warp);
         self.warps[warp as usize].held = held;
         held
     }
 
-    /// A warp that had to stay may leave at core cycle `at`.
+    /// A warp whose exit was deferred may retire at core cycle `at`.
     pub(super) fn resume_exit(&mut self, warp: u32, at: u64) {
         let w = &mut self.warps[warp as usize];
         w.time = w.time.max(at);
         self.wake(warp, at);
     }
 
-    /// A warp may not leave before a store of it.
+    /// A warp may not retire before this store.
     pub(super) fn add_pending_store(&mut self, warp: WarpId) {
         self.warps[warp.0 as usize].pending_stores += 1;
     }
 
-    /// The store goes on at core cycle `at`.
+    /// Such a store is acknowledged, or has its page, at core cycle `at`.
     pub(super) fn acknowledge_store(&mut self, warp: WarpId, at: u64) {
         let w = &mut self.warps[warp.0 as usize];
         w.pending_stores -= 1;
@@ -236,7 +236,7 @@ impl Machine {
         w.time = w.time.max(cycle);
     }
 
-    /// Marks the results of a load as on their way.
+    /// Reserves the destination registers of a load in the scoreboard.
     pub(super) fn reserve_registers(&mut self, index: u32, registers: &[u16]) {
         let w = &mut self.warps[index as usize];
         for &r in registers {
@@ -244,7 +244,9 @@ impl Machine {
         }
     }
 
-    /// The results of a memory operation are there at `cycle`.
+    /// Releases the destination registers of a memory operation, whose values are written back at `cycle`; wakes a warp that
+    /// waits
+    /// for one of them.
     pub(super) fn release_registers(&mut self, index: u32, registers: &[u16], cycle: u64) {
         let w = &mut self.warps[index as usize];
         let mut unblocked = false;

@@ -1,6 +1,6 @@
-//! The L1 of an SM: its tags, the lines on their way and who waits for them, and its MSHRs.
+//! The L1 of an SM: tags, MSHRs, and the loads that are merged with outstanding misses.
 //!
-//! It answers what a load finds and what has to be asked of the next level; who asks and when is the SM's business.
+//! It says how a load fares and what must be fetched from the next level; the SM times that and sends it.
 
 use super::NONE;
 use super::prefetching::{Prefetching, ProposalOutcome};
@@ -15,35 +15,35 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use strata_core::{LINE_BYTES, LineAddr};
 
-/// The L1 of an SM.
+/// The L1 data cache of an SM: write-through, sectored.
 pub(super) struct L1 {
     tags: Tags,
     waiting: WaitLists,
     mshrs: u32,
-    /// Line requests under way to the next level that somebody waits for.
+    /// MSHRs in use: requests to the next level that expect a reply.
     pub(super) outstanding: u32,
-    /// Requests that could not leave because too many were under way, oldest first.
+    /// Requests that wait for a free MSHR, oldest first.
     pub(super) held: VecDeque<u32>,
     pub(super) prefetching: Option<Box<Prefetching>>,
 }
 
-/// What a load finds of the sectors that it wants.
+/// The result of a tag lookup, over all sectors of a load.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lookup {
-    /// All are there.
+    /// All sectors are valid.
     Hit,
-    /// All that are missing are on their way.
+    /// All missing sectors are pending: the load is merged with their fills.
     Merge,
-    /// These must be asked for, to fill a way or nothing ([`NONE`]); `merges`: others are on their way.
+    /// These sectors must be fetched, into a way or past L1 ([`NONE`]); `merges`: others are pending.
     Miss { sectors: SectorMask, way: u32, merges: bool },
 }
 
-/// What a load found, where its line is if it is there, and the sectors that it can have at once.
+/// The result of a lookup, the way of the line if it has one, and the valid sectors among those wanted.
 pub(super) struct LookupResult {
     pub(super) lookup: Lookup,
     pub(super) way: Option<WayIndex>,
     pub(super) there: SectorMask,
-    /// The line is there or on its way because of a prefetch that nobody had use for until now.
+    /// This is the first demand access to a line that was prefetched.
     pub(super) prefetched: bool,
 }
 
@@ -73,7 +73,7 @@ impl L1 {
         [prefetches, policy].concat()
     }
 
-    /// Lines that it can hold.
+    /// Its capacity in lines.
     pub(super) fn lines(&self) -> usize {
         self.waiting.ways()
     }
@@ -84,7 +84,7 @@ impl L1 {
         self.forget_prefetches();
     }
 
-    /// Forgets everything.
+    /// Invalidates all lines, as at a kernel launch.
     pub(super) fn clear(&mut self) {
         self.tags.clear();
         self.forget_prefetches();
@@ -100,14 +100,14 @@ impl L1 {
         (line.0 ^ line.0 >> 7) as u32 % self.tags.sets()
     }
 
-    /// A load looks for sectors of a line; those that have to be asked for are on their way from now on.
+    /// Looks up sectors of a line for a load; those that must be fetched are pending from now on.
     #[inline]
     pub(super) fn look_up(&mut self, line: LineAddr, wanted: SectorMask) -> LookupResult {
         let set = self.set_of(line);
         let way = self.tags.find(set, line);
         let LineState { valid, pending, overtaken, .. } = way.map(|p| *self.tags.line(p)).unwrap_or_default();
         if !wanted.and(overtaken).is_empty() {
-            // What is on its way is too old: the request goes out without a way.
+            // The pending fill was invalidated and is too old for this load: the request bypasses L1.
             let lookup = Lookup::Miss { sectors: wanted, way: NONE, merges: false };
             return LookupResult { lookup, way: None, there: SectorMask::NONE, prefetched: false };
         }
@@ -122,7 +122,7 @@ impl L1 {
             state.pending = state.pending.or(missing);
             Lookup::Miss { sectors: missing, way: p.index(), merges: !wanted.and(pending).is_empty() }
         } else {
-            // Every way waits for data: the request goes out without a way.
+            // Every way of the set has pending sectors: the request bypasses L1.
             Lookup::Miss { sectors: wanted, way: NONE, merges: false }
         };
         let mut prefetched = false;
@@ -132,7 +132,7 @@ impl L1 {
         LookupResult { lookup, way, there, prefetched }
     }
 
-    /// Makes room for a line.
+    /// Allocates a way for a line.
     #[inline]
     fn insert(&mut self, set: u32, line: LineAddr) -> Option<WayIndex> {
         let (way, _) = self.tags.insert(set, line)?;
@@ -142,7 +142,7 @@ impl L1 {
         Some(way)
     }
 
-    /// A prefetcher wants sectors of a line: those that are to be asked for, and the way that they fill.
+    /// A prefetcher proposes sectors of a line: those to be fetched, and the way that they fill.
     pub(super) fn prefetch(&mut self, line: LineAddr, wanted: SectorMask) -> ProposalOutcome<(WayIndex, SectorMask)> {
         let set = self.set_of(line);
         let known = self.tags.locate(set, line);
@@ -163,13 +163,14 @@ impl L1 {
         ProposalOutcome::Fetch((way, missing))
     }
 
-    /// The way of a line, if it is there.
+    /// The way of a line, if it is present.
     pub(super) fn way_of(&mut self, line: LineAddr) -> Option<WayIndex> {
         let set = self.set_of(line);
         self.tags.find(set, line)
     }
 
-    /// A store passes through: what is there is updated, and a whole sector may come to be there. Where, and how the line was.
+    /// A store writes through: valid sectors are updated, sectors that it covers whole become valid. The way, and the state
+    /// before.
     pub(super) fn write(&mut self, request: &CoalescedAccess, allocate: bool) -> Option<(WayIndex, LineState)> {
         let set = self.set_of(request.line);
         let mut way = self.tags.find(set, request.line);
@@ -182,7 +183,7 @@ impl L1 {
         way.map(|p| (p, before))
     }
 
-    /// What it has of a line is stale, and what is on its way, too.
+    /// Invalidates a line and the sectors that are pending for it.
     pub(super) fn invalidate(&mut self, line: LineAddr) {
         if let Some(way) = self.way_of(line) {
             self.invalidate_at(way);
@@ -205,12 +206,12 @@ impl L1 {
         }
     }
 
-    /// A request waits for a line that another brings.
+    /// Merges a request with the outstanding miss of its line.
     pub(super) fn enqueue_waiter(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
         self.waiting.push(way, request, requests);
     }
 
-    /// Sectors have come to a way: what is still on its way there, and those who wait.
+    /// Fills sectors of a way: the sectors that are still pending there, and the requests merged with the miss.
     pub(super) fn fill(&mut self, way: WayIndex, sectors: SectorMask) -> (SectorMask, waiting::WaitCursor) {
         let line = self.tags.line_mut(way);
         line.valid = line.valid.or(sectors.without(line.overtaken));
@@ -219,7 +220,7 @@ impl L1 {
         (line.pending, self.waiting.take(way))
     }
 
-    /// The next who waited for a line and has all it wants; it waits no more.
+    /// The next of them whose sectors have all been filled; it leaves the list.
     pub(super) fn next_ready(
         &mut self,
         taken: &mut waiting::WaitCursor,
@@ -230,7 +231,7 @@ impl L1 {
         self.waiting.next_ready(taken, way, requests, |r| r.sectors.and(pending).is_empty())
     }
 
-    /// A request that somebody waits for wants to leave: false if it is held because too many are under way.
+    /// Allocates an MSHR for a request; if none is free, enqueues the request and returns false.
     #[inline]
     pub(super) fn allocate_mshr(&mut self, request: u32) -> bool {
         if self.outstanding >= self.mshrs {
@@ -241,12 +242,12 @@ impl L1 {
         true
     }
 
-    /// The answer to such a request has come.
+    /// Releases the MSHR of a request that was replied to.
     pub(super) fn release_mshr(&mut self) {
         self.outstanding -= 1;
     }
 
-    /// The request that was held longest leaves in place of one that was answered.
+    /// Dequeues the request that has waited longest for an MSHR, and allocates one for it.
     pub(super) fn dequeue_held(&mut self) -> Option<u32> {
         let held = self.held.pop_front()?;
         self.outstanding += 1;

@@ -1,7 +1,7 @@
-//! L2: its slices between the crossbar and memory, and what becomes of what they say ([`super::slice`]).
+//! L2: carries out what its slices decide ([`super::slice`]): fetches, write-backs and replies.
 //!
-//! A slice takes requests in the order in which they come. One that needs memory and finds its queue or its MSHRs full waits,
-//! and all behind it wait with it: that is how a slow memory is felt by the SMs.
+//! A slice serves requests in order. One that needs memory and finds the miss queue or the MSHRs full blocks all behind it
+//! (head-of-line blocking): that is how back-pressure of memory reaches the SMs.
 
 use super::slice::{Served, Service, SliceOutcome};
 use super::sm_memory::RequestKind;
@@ -11,7 +11,7 @@ use crate::config::WritePolicy;
 use crate::time::{Cycles, Picos};
 use strata_core::LineAddr;
 
-/// Sectors that memory brings for a line.
+/// An outstanding L2 miss: the way that it fills, and the sectors that memory brings.
 pub(super) struct Miss {
     pub(super) slice: u16,
     pub(super) way: u32,
@@ -19,7 +19,7 @@ pub(super) struct Miss {
 }
 
 impl Machine {
-    /// A request reaches its slice.
+    /// A request reaches its slice: it is served, or enqueued behind others.
     pub(super) fn l2_enqueue(&mut self, request: u32, t: Picos) {
         let slice = self.requests[request].home.slice;
         let now = self.config.clock.l2.next(t).0;
@@ -29,7 +29,7 @@ impl Machine {
         self.slices[usize::from(slice)].held.push_back((request, now));
     }
 
-    /// Serves a request from L2 cycle `now` on; false if it finds no room to ask memory.
+    /// Serves a request from L2 cycle `now` on; false if it needs an MSHR or the miss queue and finds it full.
     fn l2_access(&mut self, request: u32, now: u64) -> bool {
         let r = self.requests[request];
         let slice = r.home.slice;
@@ -70,14 +70,14 @@ impl Machine {
         true
     }
 
-    /// A slice has taken its time for something.
+    /// Counts the time that a slice spends on a request.
     #[inline]
     pub(super) fn count_service(&mut self, kind: RequestKind, service: Service) {
         self.stats.wait_slice += service.waited;
         self.probe_slice(kind, service.waited, service.latency);
     }
 
-    /// A line had to leave a slice at L2 cycle `ready`.
+    /// A slice has evicted a line at L2 cycle `ready`: writes its dirty sectors back.
     pub(super) fn l2_evict(&mut self, slice: u16, left: &Evicted, ready: u64) {
         if self.slices[usize::from(slice)].victim.is_some() {
             self.probe_evict(left.line, left.clean());
@@ -87,7 +87,7 @@ impl Machine {
         }
     }
 
-    /// The victim buffer of its slice has given sectors back to a request: it is told what the partition of the line says.
+    /// The victim buffer has supplied sectors to a request: it is told what the memory side of the line's partition notes.
     #[cold]
     fn victim_supplied(&mut self, request: u32, supplied: SectorMask) {
         let r = &self.requests[request];
@@ -99,7 +99,7 @@ impl Machine {
         self.probe_victim_supply(line, supplied);
     }
 
-    /// Sends the answer to a request, if somebody waits for one.
+    /// Completes a request: sends the reply, or ends a reduction that expects none.
     fn reply(&mut self, request: u32, ready: u64) {
         let r = self.requests[request];
         self.probe_l2_reply(request, ready);
@@ -127,7 +127,7 @@ impl Machine {
         crossing.arrival
     }
 
-    /// A store or a reduction has taken effect at L2 cycle `ready`.
+    /// A store or a reduction is performed at L2 cycle `ready`; acknowledges it, if its warp waits for that.
     fn complete_store(&mut self, request: u32, ready: u64) {
         self.stats.stores += 1;
         self.stores_out -= 1;
@@ -148,7 +148,7 @@ impl Machine {
         self.send_write_back(home, line, dirty, valid, ready);
     }
 
-    /// Memory has delivered sectors of a line.
+    /// Fills an outstanding miss, replies to the requests merged with it, and retries those that waited for an MSHR.
     pub(super) fn l2_fill(&mut self, miss: u32, t: Picos) {
         let Miss { slice, way, sectors } = self.misses[miss];
         self.misses.remove(miss);
@@ -168,7 +168,7 @@ impl Machine {
         self.retry_slice(slice, t);
     }
 
-    /// What memory delivered was overtaken by a change there: it is asked once more.
+    /// The sectors were invalidated while they were pending: fetches them again.
     #[cold]
     fn refetch(&mut self, slice: u16, way: WayIndex, sectors: SectorMask, t: Picos) {
         let s = &mut self.slices[usize::from(slice)];
@@ -179,7 +179,7 @@ impl Machine {
         self.fetch(self.interleave.home(line), line, sectors, resident, miss, ready);
     }
 
-    /// There may be room again for what waits at a slice.
+    /// Retries the requests in a slice's input queue, after an MSHR or room in the miss queue has become free.
     pub(super) fn retry_slice(&mut self, slice: u16, t: Picos) {
         let now = self.config.clock.l2.next(t).0;
         while let Some(&(request, since)) = self.slices[usize::from(slice)].held.front() {
@@ -210,13 +210,13 @@ impl Machine {
         }
     }
 
-    /// Drops a line from L2, because memory has a newer one; what is on its way will be fetched again.
+    /// Invalidates a line in L2, of which memory has newer data; pending sectors will be fetched again.
     pub(super) fn invalidate_l2(&mut self, line: LineAddr) {
         let home = self.interleave.home(line);
         self.slices[usize::from(home.slice)].invalidate(home.set, line);
     }
 
-    /// The slice of a line and its state there, without using it; an absent line holds nothing.
+    /// The slice of a line and its state there, without touching its recency; an absent line has no valid sector.
     pub(super) fn l2_state(&self, line: LineAddr) -> (u16, LineState) {
         let home = self.interleave.home(line);
         let tags = &self.slices[usize::from(home.slice)].tags;

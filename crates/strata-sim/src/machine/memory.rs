@@ -1,4 +1,4 @@
-//! Behind L2: the way to memory sides, stacks and DRAM channels.
+//! The memory controller: from L2 to memory sides, stacks and DRAM channels.
 
 use super::channel_port::{DramAccess, DramTag};
 use super::home::Home;
@@ -10,7 +10,7 @@ use crate::time::{Cycles, Picos};
 use strata_core::LineAddr;
 
 impl Machine {
-    /// Asks memory for sectors of a line of which L2 has `resident`; `ready` is the L2 cycle at which the request leaves L2.
+    /// Fetches sectors of a line of which L2 has `resident`; the request leaves L2 at L2 cycle `ready`.
     pub(super) fn fetch(
         &mut self,
         home: Home,
@@ -57,8 +57,9 @@ impl Machine {
         self.enqueue_at_channel(DramAccess { tag, ..access }, time);
     }
 
-    /// Lets an access of L2 that is ready at L2 cycle `ready` go towards its channel: when it is there, behind the memory
-    /// controller and, where memory is in stacks, their links, and what its end is for then.
+    /// Routes an access of L2 that is ready at L2 cycle `ready` to its channel, through the memory controller and, where memory
+    /// is
+    /// in stacks, over their links: when it arrives, and the tag of its completion then.
     #[inline]
     fn route_to_channel(&mut self, access: &DramAccess, ready: u64) -> (Picos, DramTag) {
         let clock = self.config.clock.l2;
@@ -72,7 +73,7 @@ impl Machine {
         }
     }
 
-    /// Sends an access to its channel, where it is at `time`.
+    /// Enqueues an access at its channel, where it arrives at `time`.
     pub(super) fn enqueue_at_channel(&mut self, access: DramAccess, time: Picos) {
         let sectors = u64::from(access.sectors.count());
         if access.dir == Dir::Write {
@@ -86,6 +87,7 @@ impl Machine {
         }
     }
 
+    /// Advances a channel to `t`: completes requests, and retries slices whose requests it has dequeued.
     pub(super) fn run_channel(&mut self, channel: u32, t: Picos) {
         let mut turn = std::mem::take(&mut self.turn);
         if self.channels[channel as usize].advance(t, &mut turn) {

@@ -1,4 +1,4 @@
-//! What an SM has for memory: the load/store unit with its queue, L1 and the constant cache.
+//! The memory pipeline of an SM: the load/store unit (LSU) with its instruction queue, L1 and the constant cache.
 
 use super::l1::L1;
 use crate::cache::Tags;
@@ -7,7 +7,7 @@ use crate::config::{GpuConfig, L1Config};
 use arrayvec::ArrayVec;
 use strata_core::{LANES, LINE_BYTES};
 
-/// The memory unit of an SM.
+/// The parts of an SM's memory pipeline.
 pub(super) struct MemoryUnit {
     pub(super) lsu: LoadStoreUnit,
     pub(super) l1: L1,

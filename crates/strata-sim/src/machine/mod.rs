@@ -119,15 +119,15 @@ struct Event(u32);
 
 impl Event {
     const SHIFT: u32 = 28;
-    /// A warp may issue.
+    /// A warp has its turn at issue.
     const WARP: u32 = 0;
     /// A request reaches its L2 slice.
     const L2: u32 = 1;
-    /// A DRAM channel can act.
+    /// A DRAM channel can issue commands.
     const CHANNEL: u32 = 2;
     /// DRAM has delivered an L2 miss.
     const FILL: u32 = 3;
-    /// A reply reaches its SM.
+    /// A reply of L2 or of a vault reaches its SM.
     const REPLY: u32 = 4;
     /// A step of a plan has ended.
     const STEP: u32 = 5;
@@ -162,21 +162,21 @@ impl Event {
     }
 }
 
-/// No handle.
+/// The null handle of requests, loads, misses, warps and views.
 const NONE: u32 = u32::MAX;
 
 /// What occupancy depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelNeeds {
-    /// Threads of a CTA.
+    /// Threads of a CTA; warps are its lanes in groups of 32.
     pub threads: u32,
-    /// Registers of a thread.
+    /// Architectural registers of a thread, of 32 bits.
     pub registers: u32,
     /// Shared memory of a CTA in bytes.
     pub shared: u64,
 }
 
-/// How long a kernel took.
+/// Timing of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelTime {
     /// Core cycles from launch to end, launch latency included.
@@ -203,7 +203,7 @@ struct Sm {
     dealt: u32,
 }
 
-/// A GPU in time.
+/// The timing model of a GPU.
 pub struct Machine {
     config: GpuConfig,
     queue: EventQueue<Event>,
@@ -221,7 +221,7 @@ pub struct Machine {
     listeners: Vec<Box<dyn HostListener>>,
     /// Who sent each request, by handle; kept only for prefetchers of L2.
     requesters: Option<Vec<Requester>>,
-    /// Launches so far.
+    /// Kernels launched so far.
     launched: u32,
     host_link: Link,
     copies: CopyStats,
@@ -264,7 +264,8 @@ pub enum MachineError {
     /// Mechanisms that do not go together, or not with this GPU; the text says which and why.
     #[error("{0}")]
     Refused(String),
-    /// With [`MachineBuilder::check_data`]: a load would get old data. The text names the load, the address and what was missed.
+    /// With [`MachineBuilder::check_data`]: a load would get old data. The text names the load, the address and what was
+    /// missed.
     #[error("the machine lost data: {0}")]
     Data(String),
     /// The DRAM of the configuration is impossible.
@@ -323,12 +324,12 @@ impl Machine {
         })
     }
 
-    /// The configuration.
+    /// The configuration that the machine was built from.
     pub fn config(&self) -> &GpuConfig {
         &self.config
     }
 
-    /// What was counted so far.
+    /// All counters, since the machine was built.
     pub fn reading(&self) -> Reading {
         Reading {
             machine: MachineStats { events: self.queue.taken(), ..self.stats },
@@ -342,7 +343,7 @@ impl Machine {
         }
     }
 
-    /// Simulated time so far.
+    /// Simulated time at the end of the last launch or copy.
     pub fn now(&self) -> Picos {
         self.now
     }
@@ -352,7 +353,7 @@ impl Machine {
         self.config.clock.core.next(t).0
     }
 
-    /// When a core cycle begins.
+    /// The time of the edge that begins a core cycle.
     fn core_time(&self, cycle: u64) -> Picos {
         self.config.clock.core.edge(Cycles(cycle))
     }
@@ -482,7 +483,7 @@ impl Machine {
         }
     }
 
-    /// What memory still has to do is done before anything else begins.
+    /// Drains the machine: handles events until none is left.
     fn drain(&mut self, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         loop {
             while self.sides.as_ref().is_some_and(|sides| !sides.deferred.is_empty()) {
@@ -494,7 +495,7 @@ impl Machine {
         }
     }
 
-    /// If the last event asked memory sides for something, they plan it now.
+    /// Lets memory sides plan the requests that the last event submitted.
     #[inline]
     fn plan_requests<S: GridSource>(&mut self, source: &S) {
         while let Some(sides) = &self.sides
@@ -504,7 +505,7 @@ impl Machine {
         }
     }
 
-    /// Something happens behind the SMs.
+    /// Handles an event of the memory system.
     #[inline]
     fn handle(&mut self, t: Picos, event: Event) {
         match event.kind() {
@@ -525,7 +526,7 @@ impl Machine {
         }
     }
 
-    /// After a failed program: its warps are gone, and what they had under way ends.
+    /// After a failed program: its warps are dropped, and their outstanding requests are drained.
     fn abort(&mut self) {
         self.drain(&mut |_, _| ());
         self.groups = Slab::default();

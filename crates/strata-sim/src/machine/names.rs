@@ -53,7 +53,7 @@ impl Names {
         }
     }
 
-    /// A kernel by its number.
+    /// A kernel by its number, from 0, as messages name it.
     pub(super) fn kernel(&self, number: u32) -> String {
         match self.kernels.get(number as usize) {
             Some(name) => format!("`{name}` (launch {})", number + 1),

@@ -16,14 +16,14 @@ use strata_core::{Addr, Bytes, HostEvent, LineAddr, SECTOR_BYTES};
 /// The paging mechanism and the accesses that it makes wait.
 pub(super) struct Pager {
     mechanism: Box<dyn Paging>,
-    /// What it has charge of.
+    /// The lines that the mechanism manages.
     lines: Range<u64>,
     wants_touches: bool,
-    /// Accesses on a walk.
+    /// Accesses that missed in all TLBs and walk the page table.
     pub(super) walking: Slab<LineOp>,
-    /// Accesses that wait for a fault.
+    /// Accesses that wait for a far fault.
     waiting: FxHashMap<FaultId, Vec<LineOp>>,
-    /// Warps that have done all they do, if the mechanism does not let them leave.
+    /// Warps that have exited, while the mechanism does not let them retire.
     staying: Option<Vec<u32>>,
     actions: Actions,
 }
@@ -69,7 +69,7 @@ impl Machine {
         }
     }
 
-    /// An access whose page a TLB knew.
+    /// A TLB hit of a managed page.
     #[inline]
     pub(super) fn page_touched(&mut self, page: PageId, op: &LineOp) {
         let (access, now) = (self.access_info(op), self.queue.now());
@@ -80,7 +80,7 @@ impl Machine {
         }
     }
 
-    /// A request leaves its SM.
+    /// A request is sent: its page is in use.
     #[inline]
     pub(super) fn page_sent(&mut self, line: LineAddr) {
         if let Some(pager) = &mut self.pager
@@ -92,7 +92,7 @@ impl Machine {
         }
     }
 
-    /// A request has ended.
+    /// A request is done with its page.
     #[inline]
     pub(super) fn page_released(&mut self, line: LineAddr) {
         if let Some(pager) = &mut self.pager
@@ -108,7 +108,7 @@ impl Machine {
         }
     }
 
-    /// A walk has ended.
+    /// A page walk ends: the mechanism says where the page is.
     pub(super) fn finish_walk(&mut self, walk: u32, t: Picos) {
         let Some(pager) = &self.pager else { return };
         let op = pager.walking[walk];
@@ -137,7 +137,7 @@ impl Machine {
         self.apply_actions(t);
     }
 
-    /// Something that the mechanism asked for has happened.
+    /// A timer of the mechanism expires.
     pub(super) fn wake_pager(&mut self, token: u32, t: Picos) {
         if let Some(pager) = &mut self.pager {
             pager.mechanism.wake(Token(token), t, &mut pager.actions);
@@ -154,7 +154,7 @@ impl Machine {
         self.apply_actions(now);
     }
 
-    /// Does what the mechanism asks.
+    /// Applies the actions that the mechanism asked for, in order.
     fn apply_actions(&mut self, t: Picos) {
         let Some(pager) = &mut self.pager else { return };
         let mut actions = std::mem::take(&mut pager.actions);
@@ -205,7 +205,7 @@ impl Machine {
         }
     }
 
-    /// True if the mechanism makes a warp stay that has done all it does.
+    /// True if the mechanism keeps a warp that has exited from retiring.
     pub(super) fn pager_defers_exit(&mut self, warp: u32) -> bool {
         match self.pager.as_mut().and_then(|pager| pager.staying.as_mut()) {
             Some(staying) => {
@@ -216,7 +216,7 @@ impl Machine {
         }
     }
 
-    /// An access whose page has come goes on, when its SM's load/store unit has a cycle for it.
+    /// Replays an access whose page has come, in the next free cycle of its SM's load/store unit.
     fn replay(&mut self, op: LineOp, t: Picos) {
         let cycle = self.core_cycle(t);
         let at = self.sms[op.sm as usize].memory.lsu.replay(cycle);
@@ -228,7 +228,7 @@ impl Machine {
         self.issue_translated(op, at);
     }
 
-    /// An access that had to walk goes on at core cycle `at`.
+    /// Issues an access that had to walk, now translated, at core cycle `at`.
     fn issue_translated(&mut self, op: LineOp, at: u64) {
         self.issue_access(op, at);
         if op.is_write() {
@@ -236,7 +236,7 @@ impl Machine {
         }
     }
 
-    /// Drops the lines of pages from all caches; dirty sectors are written back.
+    /// Evicts the lines of pages from all caches; dirty sectors are written back.
     fn evict_pages(&mut self, range: PageRange, t: Picos) {
         let Some(lines) = self.tlbs.as_ref().map(|tlbs| tlbs.lines_of(range)) else { return };
         for sm in &mut self.sms {
@@ -256,13 +256,13 @@ impl Machine {
         self.pager.as_ref().map(|pager| pager.mechanism.counts()).unwrap_or_default()
     }
 
-    /// True if an access waits for its page.
+    /// True if an access is on a walk or waits for a far fault.
     #[inline]
     pub(super) fn has_faulted_accesses(&self) -> bool {
         self.pager.as_ref().is_some_and(|pager| pager.walking.len() > 0 || !pager.waiting.is_empty())
     }
 
-    /// Accesses that wait for pages: for the message of a hang.
+    /// Accesses on walks and behind far faults: for the message of a hang.
     pub(super) fn faulted_accesses(&self) -> usize {
         self.pager.as_ref().map_or(0, |pager| pager.waiting.values().map(Vec::len).sum::<usize>() + pager.walking.len())
     }

@@ -103,7 +103,7 @@ impl Machine {
         }
     }
 
-    /// Remembers who sent a request, if an L2 prefetcher wants to know: requests themselves stay as small as they are.
+    /// Records the requester of a request, if there is an L2 prefetcher: requests themselves stay as small as they are.
     #[inline]
     pub(super) fn record_requester(&mut self, request: u32, requester: Requester) {
         if let Some(requesters) = &mut self.requesters {
@@ -115,7 +115,7 @@ impl Machine {
         }
     }
 
-    /// Who sent a request, if that was remembered.
+    /// The requester of a request, if it was recorded.
     #[inline]
     pub(super) fn requester_of(&self, request: u32) -> Option<Requester> {
         self.requesters.as_ref().map(|requesters| requesters[request as usize])

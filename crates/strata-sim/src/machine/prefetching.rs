@@ -57,20 +57,20 @@ impl PrefetchCounts {
     }
 }
 
-/// What a cache says to a proposal.
+/// How a cache answers a proposal.
 pub(super) enum ProposalOutcome<T> {
-    /// It has it, or will.
+    /// All sectors are valid or pending.
     Redundant,
-    /// It has no room.
+    /// No MSHR, way or queue entry is free.
     NoRoom,
-    /// It is to be fetched.
+    /// Accepted: what to fetch.
     Fetch(T),
 }
 
 /// The prefetcher of one cache.
 pub(super) struct Prefetching {
     mechanism: Box<dyn CachePrefetcher>,
-    /// By way: a line that was prefetched and that nobody had use for yet.
+    /// By [`WayIndex`]: the line was prefetched and has had no demand access yet.
     unused: Vec<bool>,
     lines_per_page: u64,
     proposals: Vec<Proposal>,
@@ -83,7 +83,7 @@ impl Prefetching {
         Self { mechanism, unused, lines_per_page, proposals: Vec::new(), counts: PrefetchCounts::default() }
     }
 
-    /// Somebody has use for the line at a way; `late`: it is still on its way. True if it was prefetched.
+    /// A demand access to the line in a way; `late`: it is still pending. True if it is the first and the line was prefetched.
     pub(super) fn used(&mut self, way: WayIndex, late: bool) -> bool {
         let was_unused = std::mem::take(&mut self.unused[way.index() as usize]);
         self.counts.useful += u64::from(was_unused);
@@ -91,19 +91,19 @@ impl Prefetching {
         was_unused
     }
 
-    /// A prefetched line comes to a way.
+    /// A way is allocated to a prefetched line.
     pub(super) fn issued(&mut self, way: WayIndex) {
         self.unused[way.index() as usize] = true;
         self.counts.issued += 1;
     }
 
-    /// What was at a way is no more.
+    /// The line in a way was evicted or invalidated.
     pub(super) fn evicted(&mut self, way: WayIndex) {
         let was_unused = std::mem::take(&mut self.unused[way.index() as usize]);
         self.counts.useless += u64::from(was_unused);
     }
 
-    /// The cache is empty.
+    /// All lines were invalidated.
     pub(super) fn cleared(&mut self) {
         let unused = self.unused.iter_mut().map(|unused| u64::from(std::mem::take(unused))).sum::<u64>();
         self.counts.useless += unused;
@@ -130,7 +130,7 @@ impl Prefetching {
         [self.counts.list(&L1), self.mechanism.counts()].concat()
     }
 
-    /// The same of an L2 slice.
+    /// The counters of an L2 slice's prefetcher.
     pub(super) fn l2_counts(&self) -> Vec<SideCount> {
         [self.counts.list(&L2), self.mechanism.counts()].concat()
     }

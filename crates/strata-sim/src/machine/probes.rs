@@ -29,7 +29,7 @@ impl Machine {
         }
     }
 
-    /// A line request sets out at core cycle `at`.
+    /// A request is sent at core cycle `at`.
     #[inline]
     pub(super) fn probe_send(&mut self, request: u32, at: u64) {
         if let Some(c) = &mut self.checker {
@@ -43,7 +43,7 @@ impl Machine {
         }
     }
 
-    /// A request that waited `held` core cycles for an MSHR leaves its SM and is at L2 after `time`.
+    /// A request that waited `held` core cycles for an MSHR is injected into the crossbar and is at L2 after `time`.
     #[inline]
     pub(super) fn probe_inject(&mut self, kind: RequestKind, held: u64, time: Picos) {
         if let Some(e) = &mut self.explanation {
@@ -63,7 +63,7 @@ impl Machine {
         }
     }
 
-    /// A request found room at its slice after `waited` L2 cycles.
+    /// A request got an MSHR and room in the miss queue of its slice after `waited` L2 cycles.
     #[inline]
     pub(super) fn probe_queue_wait(&mut self, kind: RequestKind, waited: u64) {
         if let Some(e) = &mut self.explanation {
@@ -71,7 +71,7 @@ impl Machine {
         }
     }
 
-    /// A request meets its line in L2, which was `before`; a hit has its data at L2 cycle `ready`.
+    /// A request looks up its line in L2, whose state was `before`; a hit has its data at L2 cycle `ready`.
     #[inline]
     pub(super) fn probe_l2_access(&mut self, request: u32, before: LineState, ready: u64) {
         if let Some(c) = &mut self.checker {
@@ -94,7 +94,7 @@ impl Machine {
         }
     }
 
-    /// L2 asks memory for sectors.
+    /// L2 fetches sectors from memory.
     #[inline]
     pub(super) fn probe_fetch(&mut self, miss: u32, line: LineAddr, sectors: SectorMask) {
         if let Some(c) = &mut self.checker {
@@ -105,7 +105,7 @@ impl Machine {
         }
     }
 
-    /// L2 writes sectors to memory.
+    /// L2 writes sectors back, or through.
     #[inline]
     pub(super) fn probe_write_back(&mut self, line: LineAddr, sectors: SectorMask) {
         if let Some(c) = &mut self.checker {
@@ -116,7 +116,7 @@ impl Machine {
         }
     }
 
-    /// Memory has delivered sectors to a slice.
+    /// Memory fills sectors of a slice.
     #[inline]
     pub(super) fn probe_fill(&mut self, miss: u32, slice: u16, way: WayIndex, sectors: SectorMask) {
         if let Some(c) = &mut self.checker {
@@ -124,7 +124,7 @@ impl Machine {
         }
     }
 
-    /// Clean sectors of a line go to the victim buffer of their slice, which may keep them.
+    /// A line is evicted: its clean sectors go to the victim buffer, which may keep them.
     #[inline]
     pub(super) fn probe_evict(&mut self, line: LineAddr, clean: SectorMask) {
         if let Some(c) = &mut self.checker {
@@ -132,7 +132,7 @@ impl Machine {
         }
     }
 
-    /// A victim buffer gives sectors back to L2.
+    /// A victim buffer supplies sectors to L2.
     #[inline]
     pub(super) fn probe_victim_supply(&mut self, line: LineAddr, sectors: SectorMask) {
         if let Some(c) = &mut self.checker {
@@ -140,21 +140,21 @@ impl Machine {
         }
     }
 
-    /// A store of a stack's SM goes to memory.
+    /// A store of a stack's SM is written to memory.
     pub(super) fn probe_stack_write(&mut self, request: u32) {
         if let Some(c) = &mut self.checker {
             c.stack_write(request, &self.requests[request]);
         }
     }
 
-    /// A stack's SM asks memory.
+    /// A stack's SM reads memory.
     pub(super) fn probe_stack_read(&mut self, request: u32) {
         if let Some(c) = &mut self.checker {
             c.stack_read(request, &self.requests[request]);
         }
     }
 
-    /// L2 has what a request wants at L2 cycle `ready`.
+    /// L2 has the data of a request at L2 cycle `ready` and replies.
     #[inline]
     pub(super) fn probe_l2_reply(&mut self, request: u32, ready: u64) {
         if let Some(c) = &mut self.checker {
@@ -166,7 +166,7 @@ impl Machine {
         }
     }
 
-    /// An answer needs so long to its SM.
+    /// A reply takes this time through the crossbar to its SM.
     #[inline]
     pub(super) fn probe_reply_port(&mut self, kind: RequestKind, time: Picos) {
         if let Some(e) = &mut self.explanation {
@@ -175,7 +175,7 @@ impl Machine {
         }
     }
 
-    /// An answer reaches its SM.
+    /// A reply reaches its SM, before L1 is filled.
     #[inline]
     pub(super) fn probe_reply(&mut self, request: u32, r: &Request) {
         if let Some(c) = &mut self.checker {
@@ -183,7 +183,7 @@ impl Machine {
         }
     }
 
-    /// A load takes sectors that are in L1.
+    /// A load hits sectors in L1.
     #[inline]
     pub(super) fn probe_l1_hit(&mut self, sm: u32, way: Option<WayIndex>, line: LineAddr, sectors: SectorMask) {
         if let (Some(c), Some(way)) = (&mut self.checker, way)
@@ -193,7 +193,7 @@ impl Machine {
         }
     }
 
-    /// A load waits for a line that another request brings to L1.
+    /// A load is merged with an outstanding L1 miss.
     #[inline]
     pub(super) fn probe_l1_merge(&mut self, waiter: u32) {
         if let Some(c) = &mut self.checker {
@@ -201,7 +201,7 @@ impl Machine {
         }
     }
 
-    /// A load that waited for a line gets it.
+    /// A merged load gets its data.
     #[inline]
     pub(super) fn probe_waiter_served(&mut self, waiter: u32, w: &Request) {
         if let Some(c) = &mut self.checker {
@@ -210,7 +210,7 @@ impl Machine {
         }
     }
 
-    /// A store that has been sent passes through L1, where its line was `before`.
+    /// A store that has been sent is written through L1, where the line's state was `before`.
     #[inline]
     pub(super) fn probe_l1_write(&mut self, sm: u32, way: WayIndex, request: &CoalescedAccess, before: LineState) {
         if let Some(c) = &mut self.checker {
@@ -218,7 +218,7 @@ impl Machine {
         }
     }
 
-    /// A line request whose page was waited for goes on at core cycle `at`: it is that instruction's turn again.
+    /// An access is replayed after its page walk or far fault, at core cycle `at`, on behalf of its instruction.
     #[inline]
     pub(super) fn probe_replay(&mut self, op: &LineOp, at: u64) {
         if let Some(c) = &mut self.checker {
@@ -229,21 +229,21 @@ impl Machine {
         }
     }
 
-    /// Pages have come to the device.
+    /// Pages have been migrated to the device.
     pub(super) fn probe_page_in(&mut self, pages: PageRange) {
         if let (Some(c), Some(tlbs)) = (&mut self.checker, &self.tlbs) {
             c.page_in(tlbs.lines_of(pages));
         }
     }
 
-    /// Pages have left the device; `copied`: their bytes go to the host.
+    /// Pages have been evicted from the device; `copied`: their bytes go to the host.
     pub(super) fn probe_page_out(&mut self, pages: PageRange, copied: bool) {
         if let (Some(c), Some(tlbs)) = (&mut self.checker, &self.tlbs) {
             c.page_out(tlbs.lines_of(pages), copied);
         }
     }
 
-    /// A line request is served by the host.
+    /// An access is served by the host's memory.
     #[inline]
     pub(super) fn probe_remote(&mut self, op: &LineOp) {
         if let Some(c) = &mut self.checker {

@@ -1,7 +1,7 @@
-//! An L2 slice: a part of a sectored cache with its MSHRs, the queue before it and a victim buffer beside it.
+//! An L2 slice: a bank of a sectored cache with its MSHRs, its input queue and, with a mechanism, a victim buffer.
 //!
-//! A slice knows nothing of who asks and of what is behind it: it takes requests, and says what becomes of each and what has
-//! to be asked of memory. What it says happens in the order of the fields of [`Served`].
+//! A slice knows neither SMs nor memory: it takes requests, and says the outcome of each and what must be fetched or written
+//! back. That happens in the order of the fields of [`Served`].
 
 use super::prefetching::{Prefetching, ProposalOutcome};
 use super::sm_memory::{Request, RequestKind};
@@ -14,21 +14,21 @@ use crate::stats::SliceStats;
 use std::collections::VecDeque;
 use strata_core::LineAddr;
 
-/// An L2 slice.
+/// An L2 slice: tags, MSHRs and queues.
 pub(super) struct Slice {
     pub(super) tags: Tags,
     waiting: WaitLists,
     /// When it takes the next request, in sixteenths of an L2 cycle.
     free: u64,
-    /// Requests that wait for room, in order, with the L2 cycle since when.
+    /// Input queue: requests that wait for an MSHR or the miss queue, in order, with the L2 cycle since when.
     pub(super) held: VecDeque<(u32, u64)>,
-    /// Lines under way from memory.
+    /// MSHRs in use: misses that memory has not filled.
     pub(super) outstanding: u32,
     /// Requests to memory that their channel has not accepted yet, or a memory side has not come to the last step of.
     pub(super) queued: u32,
     /// Write-backs that a memory side has not come to the end of.
     pub(super) posted: u32,
-    /// Takes what is clean in lines that leave.
+    /// The victim buffer, which takes the clean sectors of evicted lines.
     pub(super) victim: Option<Box<dyn Victim>>,
     pub(super) prefetching: Option<Box<Prefetching>>,
     pub(super) stats: SliceStats,
@@ -56,32 +56,32 @@ pub(super) struct Service {
 /// What a slice does for a request.
 pub(super) struct Served {
     pub(super) service: Service,
-    /// The line that had to leave.
+    /// The line that was evicted for it.
     pub(super) evicted: Option<Evicted>,
-    /// What is written back of a line that stays.
+    /// Eager write-back: dirty sectors of a line that stays and is no longer among the young ones of its set.
     pub(super) aged: Option<Dirty>,
-    /// Where the request's line is, and how it was.
+    /// The way of the request's line, and the line's state before.
     pub(super) way: WayIndex,
     pub(super) before: LineState,
-    /// Sectors that the victim buffer gave back.
+    /// Sectors that the victim buffer supplied.
     pub(super) supplied: SectorMask,
-    /// The line was there or on its way because of a prefetch that nobody had use for until now.
+    /// This is the first demand access to a line that was prefetched.
     pub(super) prefetched: bool,
-    /// The L2 cycle at which the request is answered if it need not wait for memory.
+    /// The L2 cycle at which the reply is ready if the request need not wait for memory.
     pub(super) ready: u64,
     pub(super) outcome: SliceOutcome,
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SliceOutcome {
     /// It is stored; `through`: it goes to memory at once, where L2 has these sectors of the line.
     Stored { through: Option<SectorMask> },
-    /// It is answered.
+    /// All sectors are valid: it is replied to.
     Hit,
-    /// It waits for sectors on their way.
+    /// All missing sectors are pending: it is merged with their fills.
     Merged,
-    /// It waits for these, which memory is to be asked for.
+    /// These sectors must be fetched from memory; it waits for them.
     Miss(SectorMask),
 }
 
@@ -121,13 +121,13 @@ impl Slice {
         }
     }
 
-    /// True if two more requests to memory (a miss and what had to leave for it) find room.
+    /// True if two more requests to memory (a miss and the write-back of the line it evicts) find room.
     /// A memory side holds as many write-backs as there are misses (choice), so that its slowness is felt here.
     fn has_room(&self, l2: &L2Config) -> bool {
         self.queued + 2 <= l2.miss_queue && self.outstanding < l2.mshrs && self.posted < l2.mshrs
     }
 
-    /// Serves a request from L2 cycle `now` on; `None` if it finds no room to ask memory.
+    /// Serves a request from L2 cycle `now` on; `None` if it needs an MSHR or the miss queue and finds it full.
     #[inline]
     pub(super) fn access(&mut self, r: &Request, now: u64, l2: &L2Config) -> Option<Served> {
         let set = r.home.set;
@@ -164,7 +164,7 @@ impl Slice {
         Some(Served { service, evicted, aged, way, before, supplied, prefetched, ready, outcome })
     }
 
-    /// A line got a way, from which another left.
+    /// A way was allocated to a line, from which another may have been evicted.
     #[inline]
     fn notify_eviction(&mut self, way: WayIndex, evicted: Option<Evicted>) {
         if let Some(left) = evicted {
@@ -175,7 +175,7 @@ impl Slice {
         }
     }
 
-    /// A prefetcher wants sectors of a line.
+    /// A prefetcher proposes sectors of a line.
     pub(super) fn prefetch(
         &mut self,
         set: u32,
@@ -217,7 +217,7 @@ impl Slice {
         [prefetches, policy].concat()
     }
 
-    /// Forgets everything; nothing is dirty or on its way.
+    /// Invalidates all lines; none is dirty or pending.
     pub(super) fn clear(&mut self) {
         self.tags.clear();
         if let Some(prefetching) = &mut self.prefetching {
@@ -287,7 +287,7 @@ impl Slice {
         SliceOutcome::Miss(to_fetch)
     }
 
-    /// Takes what the victim buffer has of sectors that the slice lacks: which, and the L2 cycles that it takes.
+    /// Looks missing sectors up in the victim buffer: those that it supplies, and the L2 cycles that it takes.
     #[cold]
     fn look_up_victim_buffer(&mut self, way: WayIndex, r: &Request) -> (SectorMask, u32) {
         let Some(buffer) = &mut self.victim else { return (SectorMask::NONE, 0) };
@@ -304,7 +304,7 @@ impl Slice {
         (supplied, cycles)
     }
 
-    /// What the victim buffer has of these sectors is stale.
+    /// Invalidates the victim buffer's copy of these sectors.
     #[inline]
     pub(super) fn invalidate_victim_copy(&mut self, line: LineAddr, sectors: SectorMask) {
         if let Some(buffer) = &mut self.victim {
@@ -318,7 +318,7 @@ impl Slice {
         }
     }
 
-    /// What is dirty in a line that stays, and is not any more.
+    /// Cleans a line that stays: the dirty sectors, which are to be written back.
     fn write_back_early(&mut self, way: WayIndex) -> Option<Dirty> {
         let state = self.tags.line_mut(way);
         let (sectors, valid) = (std::mem::take(&mut state.dirty), state.valid);
@@ -329,15 +329,15 @@ impl Slice {
         Some(Dirty { line: self.tags.address(way), sectors, valid })
     }
 
-    /// A request waits for what is on its way to a way.
+    /// Merges a request with the outstanding miss of a way.
     #[inline]
     pub(super) fn enqueue_waiter(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
         self.waiting.push(way, request, requests);
     }
 
-    /// Memory will bring more sectors of a line than were asked for: who wants one of them meanwhile waits for this fill.
-    /// Those that are taken of it: not the ones that are there, nor the ones that another fill brings, for a line must stay
-    /// until the last of its fills has come.
+    /// Memory will bring more sectors of a line than were asked for: those are pending, too, and requests for them are merged
+    /// with this fill. Which they are: not the valid ones, nor those that another fill brings, for a line must stay until the
+    /// last of its fills has come.
     pub(super) fn extend_fill(&mut self, way: u32, more: SectorMask) -> SectorMask {
         let line = self.tags.line_mut(WayIndex::at(way));
         let taken = more.without(line.valid.or(line.pending));
@@ -347,8 +347,8 @@ impl Slice {
         taken
     }
 
-    /// Memory has delivered sectors: those that the slice has now, and those that were overtaken by a change of memory and
-    /// must be asked for once more.
+    /// Fills sectors: the valid sectors of the line now, and those that were invalidated while pending and must be fetched
+    /// again.
     #[inline]
     pub(super) fn fill(&mut self, way: WayIndex, sectors: SectorMask) -> (SectorMask, SectorMask) {
         self.outstanding -= 1;
@@ -361,20 +361,20 @@ impl Slice {
         (line.valid, stale)
     }
 
-    /// Sectors of a way are fetched once more.
+    /// Counts sectors that are fetched again.
     pub(super) fn refetch(&mut self, sectors: SectorMask) {
         self.outstanding += 1;
         self.stats.fetches += u64::from(sectors.count());
         self.stats.fetched_along += u64::from(sectors.count());
     }
 
-    /// Those who wait for a way.
+    /// The requests that are merged with the miss of a way.
     #[inline]
     pub(super) fn take_waiters(&mut self, way: WayIndex) -> waiting::WaitCursor {
         self.waiting.take(way)
     }
 
-    /// The next of them that finds all it wants among the sectors `valid`.
+    /// The next of them whose sectors are all among `valid`.
     #[inline]
     pub(super) fn next_ready(
         &mut self,
@@ -414,7 +414,7 @@ impl Slice {
         HostWritten { before, evicted, aged: aged.and_then(|old| self.write_back_early(old)) }
     }
 
-    /// Memory has a newer line: what the slice has is stale, and what is on its way will be fetched again.
+    /// Invalidates a line, of which memory has newer data; pending sectors will be fetched again.
     pub(super) fn invalidate(&mut self, set: u32, line: LineAddr) {
         if let Some(way) = self.tags.find(set, line) {
             self.tags.invalidate(way);
@@ -423,8 +423,8 @@ impl Slice {
         self.invalidate_victim_copy(line, SectorMask::ALL);
     }
 
-    /// A line leaves because its page does; what was dirty of it. A line on its way stays: who waits for it was here before
-    /// the page left.
+    /// Evicts a line because its page is evicted: its dirty sectors. A pending line stays: the requests that wait for it were
+    /// here before the page left.
     pub(super) fn evict_line(&mut self, set: u32, line: LineAddr) -> Option<Dirty> {
         self.invalidate_victim_copy(line, SectorMask::ALL);
         if self.tags.peek(set, line).is_none_or(|l| !l.pending.is_empty()) {

@@ -1,4 +1,4 @@
-//! Memory as an SM uses it: coalescing, L1, constant memory, loads that wait for their data.
+//! The memory stage of an SM: coalescing, L1 accesses, constant memory, outstanding loads.
 
 use super::home::Home;
 use super::issue::is_shared;
@@ -19,7 +19,7 @@ pub(super) enum RequestKind {
     Atomic,
 }
 
-/// One line request on its way through the machine.
+/// A request for one line, on its way through the memory system.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) line: LineAddr,
@@ -28,13 +28,13 @@ pub(super) struct Request {
     pub(super) full: SectorMask,
     pub(super) kind: RequestKind,
     pub(super) sm: u32,
-    /// Where it is served.
+    /// L2 slice, set and memory partition that serve it.
     pub(super) home: Home,
-    /// The load that waits for it, or [`NONE`].
+    /// The load that it is part of, or [`NONE`].
     pub(super) load: u32,
-    /// Where it fills in L1, or [`NONE`].
+    /// The L1 way that it fills, or [`NONE`].
     pub(super) way: u32,
-    /// The warp that stays until this store is acknowledged, or [`NONE`].
+    /// The warp that cannot retire before this store is acknowledged, or [`NONE`].
     pub(super) warp: u32,
     /// Next in a list of requests that wait for the same thing.
     pub(super) next: u32,
@@ -51,30 +51,30 @@ impl Request {
         Self { line, sectors, full, kind, sm: 0, home, load: 0, way: NONE, warp: NONE, next: NONE, since: 0 }
     }
 
-    /// True if an answer is sent.
+    /// True if L2 sends a reply: all but stores and reductions.
     pub(super) fn expects_reply(&self) -> bool {
         self.kind == RequestKind::Read || self.load != NONE
     }
 
-    /// True if nobody but a prefetcher wants the answer.
+    /// True if it fetches for a prefetcher alone.
     pub(super) fn is_prefetch(&self) -> bool {
         self.kind == RequestKind::Read && self.load == NONE
     }
 }
 
-/// Who asks, for mechanisms that want to know.
+/// Warp and instruction that a request comes from, for mechanisms that want to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Requester {
     pub(super) warp: WarpId,
     pub(super) pc: u32,
 }
 
-/// One line request of an instruction, before it has left the SM.
+/// One coalesced access of an instruction, before it is sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineOp {
     pub(super) access: CoalescedAccess,
     pub(super) sm: u32,
-    /// Who asks, for mechanisms that want to know.
+    /// The warp that issued it, its CTA and the program counter, for mechanisms that want to know.
     pub(super) warp: WarpId,
     pub(super) cta: u64,
     pub(super) pc: u32,
@@ -96,7 +96,7 @@ enum AccessKind {
 }
 
 impl LineOp {
-    /// Who asks.
+    /// Warp and instruction that it comes from.
     pub(super) fn requester(&self) -> Requester {
         Requester { warp: self.warp, pc: self.pc }
     }
@@ -106,12 +106,12 @@ impl LineOp {
     }
 }
 
-/// A load whose data has not all arrived.
+/// An outstanding load: an entry that collects the replies to all its requests.
 pub(super) struct LoadOp {
     warp: u32,
     /// Of the warp when it issued: a load whose value nobody needs may outlive its warp.
     epoch: u32,
-    /// Requests still out.
+    /// Requests not replied to yet.
     remaining: u32,
     /// When the data that is known to come is there, core cycles.
     ready: u64,
@@ -227,7 +227,7 @@ impl Machine {
         self.complete_part(load, 0);
     }
 
-    /// Sends all line requests of an instruction on their way.
+    /// Passes all coalesced accesses of an instruction through the load/store unit to translation.
     fn send_all(&mut self, warp: u32, pc: u32, lines: &[CoalescedAccess], at: u64, kind: AccessKind) {
         let w = &self.warps[warp as usize];
         let (sm, cta) = (w.sm, w.cta);
@@ -244,7 +244,7 @@ impl Machine {
         }
     }
 
-    /// A line request whose address is known goes on at core cycle `at`.
+    /// Issues a translated access at core cycle `at`: to L1, or past it towards L2.
     pub(super) fn issue_access(&mut self, op: LineOp, at: u64) {
         let LineOp { access: request, sm, kind, .. } = &op;
         match *kind {
@@ -280,7 +280,7 @@ impl Machine {
         }
     }
 
-    /// A store has left: its warp stays until it hears of it, if it is configured so.
+    /// Where stores are acknowledged, the warp cannot retire before this one is.
     fn track_acknowledgement(&mut self, request: u32, warp: WarpId) {
         if self.config.sm.acknowledged_stores {
             self.requests[request].warp = warp.0;
@@ -288,7 +288,7 @@ impl Machine {
         }
     }
 
-    /// A line request is served by far memory: its answer is there at `arrival`.
+    /// An access is served by far memory; its reply is here at `arrival`.
     pub(super) fn access_remote(&mut self, op: LineOp, arrival: Picos) {
         self.stats.remote_accesses += 1;
         self.probe_remote(&op);
@@ -302,7 +302,7 @@ impl Machine {
         }
     }
 
-    /// One line request of a load that L1 may serve.
+    /// Looks up a cacheable access of a load in L1.
     fn access_l1(&mut self, op: &LineOp, load: u32, taken: u64) {
         let (sm, request) = (op.sm, &op.access);
         self.stats.l1_accesses += 1;
@@ -334,7 +334,7 @@ impl Machine {
         }
     }
 
-    /// A load waits for a line that another request brings.
+    /// Merges an access of a load with the outstanding miss of its line.
     fn merge_miss(&mut self, sm: u32, way: WayIndex, request: &CoalescedAccess, load: u32, since: u64) {
         let waiter = self.requests.add(Request {
             line: request.line,
@@ -353,7 +353,7 @@ impl Machine {
         self.probe_l1_merge(waiter);
     }
 
-    /// A store passes through L1.
+    /// Writes a store through L1.
     fn write_l1(&mut self, sm: u32, request: &CoalescedAccess) {
         let written = self.sms[sm as usize].memory.l1.write(request, self.config.l1.write_allocate);
         if let Some((way, before)) = written {
@@ -378,7 +378,9 @@ impl Machine {
         self.send_all(warp, pc, lines, at, AccessKind::Atomic(load));
     }
 
-    /// Sends a request towards L2; it leaves the SM at core cycle `at` plus the latency of a miss, when the port is free.
+    /// Sends a request to L2: it needs an MSHR if it expects a reply, and is ready to leave at core cycle `at` plus the latency
+    /// of a
+    /// miss.
     pub(super) fn send_to_l2(
         &mut self,
         op: &LineOp,
@@ -436,7 +438,7 @@ impl Machine {
         self.queue.push(crossing.arrival, Event::new(Event::L2, request));
     }
 
-    /// A reply reaches its SM.
+    /// A reply reaches its SM: fills L1, wakes merged loads, and gives its MSHR to the next request.
     pub(super) fn receive_reply(&mut self, request: u32, t: Picos) {
         let r = self.requests[request];
         self.requests.remove(request);
@@ -461,7 +463,7 @@ impl Machine {
     fn fill_l1(&mut self, r: &Request, cycle: u64) {
         let (sm, way) = (r.sm as usize, WayIndex::at(r.way));
         let (pending, mut waiting) = self.sms[sm].memory.l1.fill(way, r.sectors);
-        // Those whose sectors have all come go on; the others stay.
+        // Merged loads whose sectors are all filled complete; the others stay.
         while let Some(waiter) = self.sms[sm].memory.l1.next_ready(&mut waiting, way, pending, &mut self.requests) {
             let w = self.requests[waiter];
             self.requests.remove(waiter);
@@ -470,7 +472,7 @@ impl Machine {
         }
     }
 
-    /// One part of a load is there.
+    /// One request of a load is replied to; with the last, its registers are released.
     fn complete_part(&mut self, load: u32, cycle: u64) {
         let l = &mut self.loads[load];
         l.ready = l.ready.max(cycle);

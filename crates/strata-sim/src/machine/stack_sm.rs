@@ -1,4 +1,4 @@
-//! SMs on memory stacks: their way to memory.
+//! SMs on memory stacks: their path to memory.
 //!
 //! Such an SM has the L1, the constant cache and the TLB of any other, but no L2: what misses goes to a vault of its own
 //! stack at once, and to one of another stack over the link between the two. Stores go through. The SMs of stacks stand behind
@@ -33,7 +33,8 @@ impl Machine {
         Some(stacks.stack_of(self.interleave.home(line).partition))
     }
 
-    /// A request of a stack's SM, ready at core cycle `ready`, goes to its vault. A store has ended when it is there.
+    /// Issues a request of a stack's SM, ready at core cycle `ready`, to the vault of its line. A store is done when it is
+    /// there.
     pub(super) fn issue_to_vault(&mut self, request: u32, ready: u64) {
         let r = self.requests[request];
         let own = self.stack_of_sm(r.sm);
@@ -73,7 +74,7 @@ impl Machine {
         }
     }
 
-    /// A vault has what a stack's SM asked for: it goes there.
+    /// A vault has read what a stack's SM asked for: sends the reply.
     pub(super) fn reply_from_vault(&mut self, request: u32, t: Picos) {
         let r = self.requests[request];
         let own = self.stack_of_sm(r.sm);
@@ -85,7 +86,7 @@ impl Machine {
         self.queue.push(arrival + near, Event::new(Event::REPLY, request));
     }
 
-    /// Drops everything from an SM's L1.
+    /// Invalidates all lines of an SM's L1.
     pub(super) fn invalidate_l1(&mut self, sm: u32) {
         self.sms[sm as usize].memory.l1.invalidate_range(&(0..u64::MAX));
     }

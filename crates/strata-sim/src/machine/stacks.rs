@@ -16,7 +16,7 @@ use crate::stats::StackStats;
 use crate::time::Picos;
 use strata_core::{Bytes, SECTOR_BYTES};
 
-/// The stacks of a machine.
+/// The memory stacks of a machine and their links.
 pub(super) struct Stacks {
     pub(super) map: StackMap,
     /// To the GPU: [`Direction::Out`] leads to the stack (TX), [`Direction::In`] to the GPU (RX).
@@ -29,7 +29,7 @@ pub(super) struct Stacks {
     acknowledgement: u64,
 }
 
-/// Data that cross to the GPU when DRAM has them.
+/// The reply to a read, sent over the link when DRAM has the data.
 struct StackReply {
     tag: DramTag,
     stack: StackId,
@@ -51,12 +51,12 @@ impl Stacks {
         }))
     }
 
-    /// The stack of a partition.
+    /// The stack that a partition (a vault) belongs to.
     pub(super) fn stack_of(&self, partition: u16) -> StackId {
         self.map.stack_of(u32::from(partition))
     }
 
-    /// Answers that DRAM has not delivered.
+    /// Replies that DRAM has not delivered.
     pub(super) fn outstanding(&self) -> usize {
         self.replies.len()
     }

@@ -6,25 +6,25 @@ use crate::side_stats::TableCounts;
 use rustc_hash::FxHashMap;
 use strata_core::{LINE_BYTES, LineAddr, SECTOR_BYTES};
 
-/// Sectors of a line.
+/// Sectors of 32 B in a line of 128 B.
 const SECTORS: u64 = LINE_BYTES / SECTOR_BYTES;
 
 /// The table of one partition.
 pub(super) struct Table {
     pub(super) spec: TableSpec,
     tags: Tags,
-    /// Steps that wait for a sector on its way.
+    /// Steps that are merged with the fill of a sector, by its number.
     waiting: FxHashMap<u64, Vec<u32>>,
     pub(super) counts: TableCounts,
 }
 
-/// What a table's cache says to an access.
+/// The result of a lookup in a table's cache.
 pub(super) enum TableLookup {
-    /// It is there.
+    /// The entry's sector is valid.
     Hit,
-    /// Its sector is on its way.
+    /// The entry's sector is pending: the step waits for that fill.
     Merged,
-    /// Its sector must be fetched from here.
+    /// A miss: the entry's sector must be fetched from this address.
     Fetch(LocalAddr, SectorMask),
 }
 

@@ -14,7 +14,7 @@ use strata_core::{LINE_BYTES, LineAddr};
 /// Ways of a set; a choice: enough that a fully associative TLB would hardly miss less.
 const WAYS: u32 = 8;
 
-/// A TLB: the pages whose translation is known.
+/// A TLB: a tag array of pages.
 struct Tlb(Tags);
 
 impl Tlb {
@@ -42,7 +42,7 @@ impl Tlb {
     }
 }
 
-/// The TLBs of a machine.
+/// The TLBs of a machine: one per SM, and a shared second level.
 pub(super) struct Tlbs {
     of_sm: Vec<Tlb>,
     shared: Tlb,
@@ -63,17 +63,17 @@ impl Tlbs {
         config.tlb.enabled.then(|| Self::new(config))
     }
 
-    /// The page of a line.
+    /// The virtual page that a line belongs to.
     pub(super) fn page_of(&self, line: LineAddr) -> PageId {
         PageId(line.0 / self.lines_per_page)
     }
 
-    /// The lines of pages.
+    /// The line addresses that pages cover.
     pub(super) fn lines_of(&self, range: PageRange) -> std::ops::Range<u64> {
         range.first.0 * self.lines_per_page..(range.first.0 + range.pages) * self.lines_per_page
     }
 
-    /// Nobody knows these pages any more.
+    /// TLB shootdown: invalidates pages in all TLBs.
     pub(super) fn invalidate(&mut self, range: PageRange) {
         for page in (range.first.0..range.first.0 + range.pages).map(PageId) {
             self.of_sm.iter_mut().chain([&mut self.shared]).for_each(|tlb| tlb.invalidate(page));
@@ -87,7 +87,7 @@ impl Tlbs {
 }
 
 impl Machine {
-    /// Lets a line request of an SM go on once its address is known; it asks at core cycle `at`.
+    /// Translates an access that comes from the load/store unit at core cycle `at`, and issues it.
     #[inline]
     pub(super) fn translate(&mut self, op: LineOp, at: u64) {
         if self.tlbs.is_none() {

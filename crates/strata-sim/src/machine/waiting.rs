@@ -1,4 +1,4 @@
-//! Requests that wait for a line on its way, by the line's way in a cache.
+//! Requests that are merged with outstanding misses (the target lists of MSHRs), by the way that the miss fills.
 //!
 //! A list is threaded through the requests themselves, newest first: waiting allocates nothing.
 
@@ -7,10 +7,10 @@ use super::sm_memory::Request;
 use crate::cache::WayIndex;
 use crate::slab::Slab;
 
-/// One list per way of a cache.
+/// One target list per way of a cache.
 pub(super) struct WaitLists(Vec<u32>);
 
-/// Where one is in a list that has been taken.
+/// A position in a list that has been taken.
 pub(super) struct WaitCursor(u32);
 
 impl WaitLists {
@@ -18,25 +18,25 @@ impl WaitLists {
         Self(vec![NONE; ways as usize])
     }
 
-    /// Ways that have a list.
+    /// Ways of the cache: lists there are.
     pub(super) fn ways(&self) -> usize {
         self.0.len()
     }
 
-    /// A request waits.
+    /// Adds a request to the list of a way.
     #[inline]
     pub(super) fn push(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
         let head = &mut self.0[way.index() as usize];
         requests[request].next = std::mem::replace(head, request);
     }
 
-    /// Something has come: all who wait are to be looked at. Who begins to wait from now on is in a new list.
+    /// Takes the list of a way that is filled. Requests that are merged from now on go into a new list.
     #[inline]
     pub(super) fn take(&mut self, way: WayIndex) -> WaitCursor {
         WaitCursor(std::mem::replace(&mut self.0[way.index() as usize], NONE))
     }
 
-    /// The next of those that were taken who goes on; the others before it wait again.
+    /// The next request of a taken list that is ready; those before it that are not go back into the way's list.
     #[inline]
     pub(super) fn next_ready(
         &mut self,

@@ -1,4 +1,4 @@
-//! A warp in time: what it has done and not issued yet, and when its registers are ready.
+//! A warp's timing state: the operations that it has not issued yet, and its scoreboard.
 
 use super::NONE;
 use crate::view::MicroOp;
@@ -10,7 +10,7 @@ use strata_core::{OpBatch, Stop};
 pub(super) struct Ready(u64);
 
 impl Ready {
-    /// The value is still on its way.
+    /// Reserved: the value waits for memory.
     pub(super) const PENDING: Self = Self(u64::MAX);
 
     pub(super) const fn at(cycle: u64) -> Self {
@@ -30,13 +30,13 @@ impl Ready {
     }
 }
 
-/// No cycle.
+/// A cycle that never comes.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// A warp in time.
+/// The timing state of a resident warp.
 pub(super) struct WarpState {
     pub(super) sm: u32,
-    /// The CTA it belongs to.
+    /// Its CTA, by its number in the grid.
     pub(super) cta: u64,
     /// How many warps had this place before: what comes for one of those comes too late.
     pub(super) epoch: u32,
@@ -57,7 +57,7 @@ pub(super) struct WarpState {
     pub(super) ready: Vec<Ready>,
     /// The next operation issues no earlier than this.
     pub(super) time: u64,
-    /// When it became resident.
+    /// Core cycle at which it became resident.
     pub(super) started: u64,
     /// The slot of the register it waits for, or [`NONE`].
     pub(super) blocked: u32,
@@ -65,10 +65,10 @@ pub(super) struct WarpState {
     pub(super) group: u32,
     /// It has issued its barrier and waits.
     pub(super) at_barrier: bool,
-    /// Stores of it until whose going on it cannot leave: those without a page, which may have to be done again, and, if it
-    /// is configured so, those that are not acknowledged.
+    /// Stores that keep it from retiring: those without a page, which may have to be replayed, and, if it is configured so,
+    /// those that are not acknowledged.
     pub(super) pending_stores: u32,
-    /// It has nothing left to do but to wait for those, or for a mechanism.
+    /// It has exited, and its retirement is deferred for those stores or by the pager.
     pub(super) held: bool,
     pub(super) exited: bool,
 }

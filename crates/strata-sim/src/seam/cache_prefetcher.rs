@@ -5,47 +5,48 @@ use crate::cache::SectorMask;
 use crate::time::Picos;
 use strata_core::{LineAddr, WarpId};
 
-/// What an access found.
+/// How the tags of a cache answered an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// All that it wants.
+    /// All sectors are valid.
     Hit,
-    /// What is missing is on its way already.
+    /// All missing sectors are pending: a hit on a miss, merged in the MSHRs.
     Pending,
-    /// Something has to be asked for.
+    /// At least one sector must be fetched from the next level.
     Miss,
 }
 
-/// An access to a cache, as a prefetcher sees it: at L1 the loads that may look there, at L2 what SMs ask of a slice, without
-/// what other prefetchers ask.
+/// A demand access to a cache, as a prefetcher sees it: at L1 the loads that may be cached there, at L2 all requests of SMs to
+/// a
+/// slice but those of L1 prefetchers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacheAccess {
-    /// The line.
+    /// Address of the line that is accessed.
     pub line: LineAddr,
     /// The sectors that it wants or writes.
     pub sectors: SectorMask,
     /// Program counter of the instruction.
     pub pc: u32,
-    /// The resident warp.
+    /// The warp that issued it.
     pub warp: WarpId,
-    /// Its SM.
+    /// The SM that the warp runs on.
     pub sm: u32,
-    /// True for stores, which find nothing.
+    /// True for stores; they hit, whatever L2 holds.
     pub write: bool,
-    /// What it found.
+    /// Hit, hit on a miss, or miss.
     pub outcome: Outcome,
-    /// The line is there or on its way because of a prefetch that nobody had use for until now.
+    /// This is the first demand access to a line that was prefetched.
     pub prefetched: bool,
-    /// When the cache served it.
+    /// When the tags were looked up.
     pub now: Picos,
 }
 
-/// Sectors of a line that a cache should have.
+/// A prefetch that is proposed: sectors of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Proposal {
-    /// The line.
+    /// Address of the line; dropped unless it is in the page of the access that led to it.
     pub line: LineAddr,
-    /// Its sectors.
+    /// Sectors to fetch; those that are valid or pending are left out.
     pub sectors: SectorMask,
 }
 
@@ -58,7 +59,7 @@ pub trait CachePrefetcher: Send {
     /// The cache was accessed; what it should have is added to `out`.
     fn accessed(&mut self, access: &CacheAccess, out: &mut Vec<Proposal>);
 
-    /// What it counts itself.
+    /// Its own counters, beside those of issued, useful, late and useless prefetches that the machine keeps.
     fn counts(&self) -> Vec<SideCount> {
         Vec::new()
     }

@@ -4,6 +4,6 @@ use strata_core::HostEvent;
 
 /// Hears everything the host does, in program order.
 pub trait HostListener: Send {
-    /// The host did something.
+    /// Called for each event, after the paging mechanism and the memory sides.
     fn host_event(&mut self, event: &HostEvent);
 }

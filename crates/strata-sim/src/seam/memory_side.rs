@@ -29,7 +29,7 @@ use arrayvec::ArrayVec;
 use strata_core::stats::Unit;
 use strata_core::{Bytes, HostEvent, LINE_BYTES, LineAddr};
 
-/// The bytes of a line.
+/// The data of a line, 128 B.
 pub type Line = [u8; LINE_BYTES as usize];
 
 /// A line of a partition, counted within it.
@@ -37,7 +37,7 @@ pub type Line = [u8; LINE_BYTES as usize];
 pub struct LocalLine(pub u64);
 
 impl LocalLine {
-    /// Where its bytes are if nobody moves them.
+    /// Its home in DRAM: where its bytes are if no memory side has moved them.
     pub const fn addr(self) -> LocalAddr {
         LocalAddr(self.0 * LINE_BYTES)
     }
@@ -50,27 +50,27 @@ pub struct LocalAddr(pub u64);
 /// Consecutive lines of a partition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineRange {
-    /// The first.
+    /// The lowest line.
     pub first: LocalLine,
-    /// How many.
+    /// Number of lines; the range may be empty.
     pub lines: u64,
 }
 
-/// Why L2 asks.
+/// What leads to a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LineKind {
-    /// Somebody waits for sectors.
+    /// An L2 miss fetches sectors.
     Fill,
-    /// Dirty sectors leave L2.
+    /// L2 writes dirty sectors back, or writes a store through.
     WriteBack,
-    /// The host has written sectors: no traffic of the machine's.
+    /// The host has written sectors of memory; no traffic of the machine's, so nothing is timed.
     HostWrite,
 }
 
 /// A fill, a write-back, or what the host wrote.
 #[derive(Clone, Copy, Debug)]
 pub struct LineRequest<'a> {
-    /// The line.
+    /// The line as its partition counts it.
     pub line: LocalLine,
     /// The same line as the program names it: for mechanisms that treat allocations differently.
     pub address: LineAddr,
@@ -78,18 +78,18 @@ pub struct LineRequest<'a> {
     pub sectors: SectorMask,
     /// Sectors that L2 has, or had until the write-back.
     pub resident: SectorMask,
-    /// Which of these.
+    /// Which of the three it is.
     pub kind: LineKind,
     /// What memory holds: before a fill, or after a write.
     pub data: &'a Line,
 }
 
-/// Which way.
+/// Direction of a move, as the GPU sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dir {
-    /// From memory.
+    /// From memory, or a lookup.
     Read,
-    /// To memory.
+    /// To memory, or an update.
     Write,
 }
 
@@ -126,38 +126,38 @@ impl TrafficId {
 pub enum Move {
     /// Reads or writes an entry of a table; the machine owns its cache, its misses and its home in DRAM.
     Table {
-        /// Which.
+        /// The table, as [`Parts::table`] named it.
         table: TableId,
-        /// Number of the entry.
+        /// Number of the entry, from 0; it is `entry * entry_bits` bits behind the table's home.
         entry: u64,
-        /// Looked up, or changed.
+        /// A write makes the entry's sector dirty in the table's cache; it needs the sector, too.
         dir: Dir,
     },
     /// Moves sectors of one line between the controller and DRAM.
     Dram {
-        /// The place of the first sector, a multiple of 32 B.
+        /// Address of the first sector, a multiple of 32 B.
         at: LocalAddr,
         /// Which sectors, counted from there.
         sectors: SectorMask,
-        /// Which way.
+        /// A write is posted: its step ends when the channel's queue has it.
         dir: Dir,
-        /// Why.
+        /// The class of traffic that its bytes are counted as.
         why: TrafficId,
     },
     /// Moves bytes over a link.
     Link {
-        /// Which.
+        /// The link, as [`Parts::link`] named it, or [`LinkId::HOST`].
         link: LinkId,
-        /// How many.
+        /// Payload; the link adds its packet headers.
         bytes: u32,
-        /// From the far side, or to it.
+        /// A read sends a request first and ends when the data has come.
         dir: Dir,
-        /// Why.
+        /// The class of traffic that its bytes are counted as.
         why: TrafficId,
     },
     /// Occupies a unit, such as a hash or a decompressor.
     Unit {
-        /// Which.
+        /// The unit, as [`Parts::unit`] named it.
         unit: UnitId,
         /// L2 cycles until its result is there.
         latency: u32,
@@ -166,9 +166,9 @@ pub enum Move {
     },
     /// Copies sectors of a line from L2 that are there and clean when the step begins; see [`MemorySide::copies`].
     CopyFromL2 {
-        /// The line.
+        /// The line that is copied from, in the same partition.
         line: LocalLine,
-        /// Its sectors.
+        /// Sectors to copy.
         sectors: SectorMask,
         /// Steps that wait for this one and bring the sectors otherwise. They are left out if L2 has all; a single read of
         /// DRAM brings what L2 has not, while others, such as those of a compressed line, bring all or nothing.
@@ -184,12 +184,12 @@ impl StepSet {
     /// None: the step can begin at once.
     pub const NONE: Self = Self(0);
 
-    /// Just one.
+    /// The set of one step, by its index in the plan (0 to 15).
     pub const fn one(step: u8) -> Self {
         Self(1 << step)
     }
 
-    /// These too.
+    /// The union of both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -199,7 +199,7 @@ impl StepSet {
 /// One step of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// What happens.
+    /// The move that this step makes.
     pub what: Move,
     /// Steps that must have ended before.
     pub after: StepSet,
@@ -207,7 +207,7 @@ pub struct Step {
     pub gates_reply: bool,
 }
 
-/// What a request does.
+/// What a request does to memory: a dependence graph of moves, at most 16.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Plan {
     /// The steps; a step may only wait for those before it.
@@ -240,17 +240,17 @@ impl Plan {
 /// A table in DRAM with a cache of its own in each partition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableSpec {
-    /// Name in the statistics.
+    /// Name in the statistics: `table[name]`.
     pub name: &'static str,
-    /// Bits of an entry.
+    /// Bits of an entry; entries are packed without gaps.
     pub entry_bits: u32,
     /// Where it begins in the partition's DRAM.
     pub home: LocalAddr,
-    /// Bytes of the cache.
+    /// Capacity of its cache in one partition, in bytes.
     pub cache: Bytes,
     /// Its ways; lines are 128 B, in sectors of 32 B.
     pub ways: u32,
-    /// L2 cycles of a hit.
+    /// L2 cycles from a lookup to its hit.
     pub latency: u32,
     /// Energy of an access to the cache, in femtojoules.
     pub access_fj: u64,
@@ -273,7 +273,7 @@ impl Parts {
         Self { carries_bytes: true, ..Self::default() }
     }
 
-    /// A table.
+    /// Declares a table; each partition has one, with a cache of its own.
     pub fn table(&mut self, spec: TableSpec) -> TableId {
         self.tables.push(spec);
         TableId(self.tables.len() as u8 - 1)
@@ -306,9 +306,9 @@ impl Parts {
 /// Sectors that a fill waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted {
-    /// Of this line.
+    /// The line that is filled.
     pub line: LocalLine,
-    /// These.
+    /// The sectors of it that L2 has asked for.
     pub sectors: SectorMask,
 }
 
@@ -317,11 +317,11 @@ pub struct Wanted {
 pub struct SideCount {
     /// Path below the machine's: `mechanism.fills`.
     pub name: &'static str,
-    /// What a one of it is.
+    /// Unit of the value.
     pub unit: Unit,
-    /// Its meaning.
+    /// Description, as tables and JSON show it.
     pub what: &'static str,
-    /// How many since the machine was made.
+    /// Count since the machine was built; the run takes differences.
     pub value: u64,
 }
 
@@ -350,10 +350,10 @@ pub trait MemorySide: Send {
         true
     }
 
-    /// L2 wants sectors.
+    /// An L2 miss: plans the fetch of `request.sectors`. `request.data` is what memory holds.
     fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan);
 
-    /// Sectors leave L2. `request.data` is the line as memory holds it afterwards.
+    /// A write-back: plans what it takes. `request.data` is the line as memory holds it afterwards.
     fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan);
 
     /// The host has written `request.sectors`; `request.data` is the line as memory holds it afterwards. No traffic of the
@@ -379,7 +379,7 @@ pub trait MemorySide: Send {
         None
     }
 
-    /// The host did something; what it wrote and freed has been told line by line before.
+    /// An event of the host; lines that it wrote or freed have been told one by one before.
     fn host_event(&mut self, _event: &HostEvent) {}
 
     /// What the victim buffer of a line's slice is told of the line when it gives sectors of it back
@@ -388,7 +388,7 @@ pub trait MemorySide: Send {
         None
     }
 
-    /// What it has counted.
+    /// Its counters; `machine` has what the machine counted for it, such as hits of its tables.
     fn counts(&self, _machine: &Counted<'_>) -> Vec<SideCount> {
         Vec::new()
     }
@@ -413,7 +413,7 @@ impl<'a> Below<'a> {
         Self(&mut [])
     }
 
-    /// Hands a fill on.
+    /// Forwards a fill to the next side of the chain, or to DRAM.
     pub fn read(&mut self, request: &LineRequest<'_>, plan: &mut Plan) {
         if let Some((first, rest)) = self.0.split_first_mut() {
             first.read(request, &mut Below(rest), plan);
@@ -423,7 +423,7 @@ impl<'a> Below<'a> {
         }
     }
 
-    /// Hands a write-back on.
+    /// Forwards a write-back to the next side of the chain, or to DRAM.
     pub fn write(&mut self, request: &LineRequest<'_>, plan: &mut Plan) {
         if let Some((first, rest)) = self.0.split_first_mut() {
             first.write(request, &mut Below(rest), plan);
@@ -432,14 +432,14 @@ impl<'a> Below<'a> {
         }
     }
 
-    /// Tells what the host wrote.
+    /// Forwards a write of the host.
     pub fn host_wrote(&mut self, request: &LineRequest<'_>) {
         if let Some((first, rest)) = self.0.split_first_mut() {
             first.host_wrote(request, &mut Below(rest));
         }
     }
 
-    /// Tells what the program freed.
+    /// Forwards that a line was freed.
     pub fn host_freed(&mut self, line: LocalLine) {
         if let Some((first, rest)) = self.0.split_first_mut() {
             first.host_freed(line, &mut Below(rest));

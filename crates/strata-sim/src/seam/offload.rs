@@ -4,41 +4,41 @@ use super::SideCount;
 use crate::time::Picos;
 use strata_core::{LANES, LaneMask, LineAddr, OpInfo, WarpId};
 
-/// A memory stack.
+/// The number of a memory stack, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StackId(pub u32);
 
 /// A block of code that may be offloaded: what the machine has to know of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Candidate {
-    /// Its first and last program counter.
+    /// Program counter of its first instruction.
     pub begin: u32,
-    /// See `begin`.
+    /// Program counter of its last instruction, inclusive.
     pub end: u32,
-    /// Where a warp enters it.
+    /// Program counter at which warps enter it, from `begin` to `end`.
     pub entry: u32,
-    /// 32-bit registers of a thread that it reads, and those that it leaves.
+    /// Live-in registers of a thread, of 32 bits: sent to the stack with the block.
     pub live_in: u32,
-    /// See `live_in`.
+    /// Live-out registers of a thread, of 32 bits: sent back with the acknowledgement.
     pub live_out: u32,
     /// Registers whose values the mechanism wants to see when a warp enters.
     pub conditions: Vec<u32>,
 }
 
-/// A warp comes to a candidate.
+/// A warp reaches the entry of a candidate.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
     /// Index among the candidates of the kernel.
     pub candidate: usize,
-    /// The warp.
+    /// The warp, by its slot among the resident ones.
     pub warp: WarpId,
-    /// Its lanes that come.
+    /// Active lanes.
     pub lanes: LaneMask,
     /// What the registers that the candidate names hold, lane by lane.
     pub values: &'a [[i64; LANES]],
 }
 
-/// How busy a stack is.
+/// Load of a stack, as the channel busy monitor sees it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct StackUse {
     /// Blocks that were sent to it and have not been acknowledged.
@@ -51,7 +51,7 @@ pub struct StackUse {
     pub issue: f64,
 }
 
-/// What offloading costs.
+/// The cost model of offloading, fixed for a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Terms {
     /// Core cycles of the pipeline for an offload.
@@ -99,7 +99,7 @@ pub trait Offload: Send {
     /// The candidates of a kernel that begins.
     fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate>;
 
-    /// What offloading costs.
+    /// The cost model; asked once, when the machine is built.
     fn terms(&self) -> Terms;
 
     /// A warp comes to a candidate: false if it shall stay whatever its data are. Every instance is told, once; one that came
@@ -136,7 +136,7 @@ pub trait Offload: Send {
         0
     }
 
-    /// What the mechanism counts itself.
+    /// Its own counters.
     fn counts(&self) -> Vec<SideCount> {
         Vec::new()
     }

@@ -7,31 +7,31 @@ use super::memory_side::SideCount;
 use crate::time::Picos;
 use strata_core::{Addr, HostEvent, WarpId};
 
-/// A virtual page.
+/// The number of a virtual page: its address divided by the page size (`tlb.page`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageId(pub u64);
 
 /// Consecutive pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageRange {
-    /// The first.
+    /// The lowest page.
     pub first: PageId,
-    /// How many.
+    /// Number of pages.
     pub pages: u64,
 }
 
-/// What a mechanism calls an access that waits.
+/// A far fault, as the mechanism numbers it; several accesses may wait for one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FaultId(pub u32);
 
-/// What a mechanism calls something it asked for; below 2^28.
+/// A timer, as the mechanism numbers it; below 2^28.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Token(pub u32);
 
-/// Who accesses what.
+/// A line access, as the GMMU sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccessInfo {
-    /// The line's first byte.
+    /// Address of the line's first byte, a multiple of 128.
     pub address: Addr,
     /// Sectors of the line that lanes touch, whatever the caches fetch.
     pub sectors: u32,
@@ -39,50 +39,50 @@ pub struct AccessInfo {
     pub write: bool,
     /// Program counter of the instruction.
     pub pc: u32,
-    /// The SM.
+    /// The SM that issued it.
     pub sm: u32,
-    /// The resident warp.
+    /// The warp, by its slot among the resident ones.
     pub warp: WarpId,
-    /// The CTA it belongs to.
+    /// The warp's CTA, by its number in the grid.
     pub cta: u64,
-    /// Number of the launch.
+    /// Number of the launch, from 1.
     pub kernel: u32,
     /// Machine instructions issued since the machine was made, times active lanes.
     pub instructions: u64,
 }
 
-/// Where a page is.
+/// The result of a page walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Walk {
-    /// On the device.
+    /// Resident on the device: the TLBs get the translation, the access goes on.
     Here,
-    /// Elsewhere, and to be accessed there, over the host link.
+    /// Resident at the host, and accessed there without migration, over the host link.
     Remote,
-    /// On its way: the access waits until [`Action::Resume`] or [`Action::Retry`].
+    /// A far fault: the access waits until [`Action::Resume`] or [`Action::Retry`].
     Wait(FaultId),
 }
 
 /// Something a mechanism asks of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Wake it at a time.
+    /// Call [`Paging::wake`] at a time.
     Timer {
-        /// When.
+        /// The time, not before now.
         at: Picos,
-        /// What it is called.
+        /// Given back to [`Paging::wake`].
         token: Token,
     },
-    /// Let all accesses go on that wait for a fault: their page is on the device. An SM replays one in a cycle.
+    /// Replay all accesses that wait for a fault: their page is on the device. An SM replays one in a cycle.
     Resume(FaultId),
-    /// Let all accesses that wait for a fault walk again.
+    /// Walk the page table again for all accesses that wait for a fault.
     Retry(FaultId),
-    /// Pages have come: device memory holds what the host held.
+    /// Pages have been migrated to the device, which holds what the host held.
     Arrive(PageRange),
-    /// From now on, warps that have done all they do leave, or stay: a CTA that stays keeps its place from the next one.
+    /// From now on warps that have exited retire, or keep their slots, so that no further CTA starts on them.
     WarpsMayLeave(bool),
-    /// Pages leave: every TLB forgets them, L1 and L2 drop their lines after writing back what is dirty.
+    /// Pages are evicted: a TLB shootdown; L1 and L2 drop their lines after writing back dirty sectors.
     Leave {
-        /// Which.
+        /// The pages that are evicted.
         pages: PageRange,
         /// Their bytes go to the host; otherwise the host has them already.
         copied: bool,
@@ -99,26 +99,26 @@ pub trait Paging: Send {
         false
     }
 
-    /// An access whose page a TLB knew.
+    /// A TLB hit.
     fn touched(&mut self, _page: PageId, _access: &AccessInfo, _now: Picos) {}
 
-    /// A request to a page on the device leaves its SM.
+    /// A request to a resident page leaves its SM: until it is released, the page is in use.
     fn sent(&mut self, _page: PageId) {}
 
-    /// Such a request has ended.
+    /// Such a request has been replied to, or its store is done.
     fn released(&mut self, _page: PageId, _now: Picos, _out: &mut Actions) {}
 
-    /// An access that no TLB could translate has walked the page table.
+    /// A TLB miss has walked the page table: where the page is.
     fn walked(&mut self, page: PageId, access: &AccessInfo, now: Picos, out: &mut Actions) -> Walk;
 
-    /// A timer has run out.
+    /// A timer of [`Action::Timer`] has expired.
     fn wake(&mut self, token: Token, now: Picos, out: &mut Actions);
 
     /// The host does something. Nothing of the device is under way but what the mechanism itself asked for. The host waits for
     /// copies, memsets and synchronisation: such an event has ended when all that the mechanism asks for then has.
     fn host(&mut self, _event: &HostEvent, _now: Picos, _out: &mut Actions) {}
 
-    /// What it has counted.
+    /// Its own counters.
     fn counts(&self) -> Vec<SideCount> {
         Vec::new()
     }

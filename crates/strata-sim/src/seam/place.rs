@@ -1,8 +1,8 @@
-//! The place seam: which part of memory a line lives in.
+//! The place seam: the mapping of lines to memory partitions.
 
 use strata_core::LineAddr;
 
-/// Where a line lives.
+/// The home of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Placed {
     /// The partition: the number of a DRAM channel.
@@ -14,6 +14,6 @@ pub struct Placed {
 /// Maps physical lines to partitions, one to one. It is asked once per line request, before L2; from there on addresses are
 /// local to the partition.
 pub trait Place: Send {
-    /// Where a line lives.
+    /// The home of a line; the same whenever it is asked, until [`Offload::remapped`](super::Offload::remapped) says otherwise.
     fn place(&self, line: LineAddr) -> Placed;
 }

@@ -2,12 +2,12 @@
 
 use super::SideCount;
 
-/// Ways of a set.
+/// A set of ways, of a cache set of at most 256.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ways([u64; 4]);
 
 impl Ways {
-    /// Adds one of 256.
+    /// Adds a way, below 256.
     pub fn insert(&mut self, way: u32) {
         self.0[way as usize / 64 % 4] |= 1 << (way % 64);
     }
@@ -17,37 +17,37 @@ impl Ways {
         way < 256 && self.0[way as usize / 64] >> (way % 64) & 1 != 0
     }
 
-    /// True if there is none.
+    /// True if no way is in the set.
     pub fn is_empty(&self) -> bool {
         self.0 == [0; 4]
     }
 
-    /// All of them, from the lowest.
+    /// The ways, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0..256).filter(|&way| self.contains(way))
     }
 }
 
-/// Decides which line leaves; one instance serves the L1 of one SM, or one L2 slice. Without one, the line that was used least
-/// recently leaves.
+/// Chooses the line that is evicted; one instance serves the L1 of one SM, or one L2 slice. Without one, replacement is LRU.
 pub trait Replacement: Send {
     /// The cache has so many sets of so many ways; told once, before anything else.
     fn attach(&mut self, sets: u32, ways: u32);
 
-    /// The line in a way was used.
+    /// A lookup hit the line in a way.
     fn hit(&mut self, set: u32, way: u32);
 
-    /// A line gets a way, which was free or chosen; its data may still be on their way.
+    /// A way, free or chosen as victim, is allocated to a line, whose data may still be pending.
     fn filled(&mut self, set: u32, way: u32);
 
-    /// No way of a set is free: one of these, of which there is at least one, has to go. Ways that wait for data are not among
-    /// them. If the answer is none of them, the one that was used least recently goes.
+    /// No way of a set is free: chooses the victim among these, of which there is at least one. Ways with pending sectors are
+    /// not
+    /// among them. If the answer is none of them, the least recently used is evicted.
     fn victim(&mut self, set: u32, ways: &Ways) -> u32;
 
-    /// What a way held is worth nothing any more.
+    /// The line in a way was invalidated.
     fn invalidated(&mut self, _set: u32, _way: u32) {}
 
-    /// What it counts.
+    /// Its own counters.
     fn counts(&self) -> Vec<SideCount> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! The victim seam: what becomes of lines that leave L2.
+//! The victim seam: a victim buffer beside each L2 slice.
 
 use super::SideCount;
 use crate::cache::SectorMask;
@@ -6,11 +6,12 @@ use strata_core::LineAddr;
 
 /// A buffer beside an L2 slice; one instance serves one slice.
 pub trait Victim: Send {
-    /// A line has left L2 with these clean sectors; dirty ones go to memory.
+    /// A line was evicted with these clean sectors; dirty ones are written back.
     fn evicted(&mut self, line: LineAddr, clean: SectorMask);
 
-    /// L2 lacks sectors of a line: those the buffer has, which it gives up, and the L2 cycles it takes to hand them over.
-    /// Memory is asked for the others.
+    /// L2 misses sectors of a line: those that the buffer supplies, and drops, and the L2 cycles of the transfer. The others
+    /// are
+    /// fetched from memory.
     fn missed(&mut self, line: LineAddr, sectors: SectorMask) -> (SectorMask, u32);
 
     /// The buffer has just given sectors of a line back; `note` is what a memory side says of the line
@@ -20,7 +21,7 @@ pub trait Victim: Send {
     /// Sectors of a line were written, by the program or by the host, or their page left: what the buffer has of them is stale.
     fn written(&mut self, line: LineAddr, sectors: SectorMask);
 
-    /// What it has counted.
+    /// Its own counters.
     fn counts(&self) -> Vec<SideCount> {
         Vec::new()
     }

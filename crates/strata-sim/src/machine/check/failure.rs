@@ -4,15 +4,15 @@ use super::ledger::Origin;
 use crate::machine::names::Names;
 use strata_core::{Addr, LINE_BYTES, LineAddr, SECTOR_BYTES};
 
-/// Who was given old data.
+/// Who reads the stale data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reader {
     Load(Origin),
-    /// A prefetch into L1.
+    /// A prefetch into L1, which fills it with stale data.
     Prefetch,
     /// An atomic without a result, performed at L2.
     Reduction,
-    /// A copy to the host.
+    /// A device-to-host copy.
     Host,
     /// Nobody yet: the newest data is nowhere.
     EndOfKernel,
@@ -20,14 +20,14 @@ pub(super) enum Reader {
     MemorySide,
 }
 
-/// Which copy was old.
+/// Which copy is stale.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Copy {
-    /// In the L1 of an SM.
+    /// A line in the L1 of this SM.
     L1(u32),
-    /// What L2 sent to an SM.
+    /// A reply of L2 to this SM.
     Answer(u32),
-    /// In a slice of L2.
+    /// A line in this L2 slice.
     L2(u32),
     /// In memory, and L2 has none.
     Memory,

@@ -8,7 +8,7 @@ use crate::cache::SectorMask;
 use rustc_hash::FxHashMap;
 use strata_core::LineAddr;
 
-/// Sectors of a line.
+/// Sectors of 32 B in a line of 128 B.
 pub(super) const SECTORS: usize = 4;
 
 /// One copy per sector of a line.
@@ -20,9 +20,9 @@ pub(super) struct Origin {
     /// Number of the kernel, from 0, or [`Origin::HOST`].
     pub(super) kernel: u32,
     pub(super) sm: u32,
-    /// Line of the PTX file.
+    /// Line of the PTX file, from 1; 0 if it is not known.
     pub(super) line: u32,
-    /// Core cycle of issue.
+    /// Core cycle at which it issued.
     pub(super) cycle: u64,
     /// The number of the offloaded block that it was part of, or 0 on an SM of the GPU.
     pub(super) block: u32,

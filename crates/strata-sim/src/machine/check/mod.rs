@@ -1,16 +1,19 @@
 //! `--check-data`: would every load get the right data?
 //!
 //! The emulator holds the true values, so a timing model can lose data and nobody notices. Here every copy of a sector, in L1,
-//! L2, memory and on the way between them, carries the set of writes that it contains ([`write_set::WriteSet`]), and follows what the
+//! L2, memory and on the way between them, carries the set of writes that it contains ([`write_set::WriteSet`]), and follows
+//! what the
 //! machine does with its tags. Two things are checked:
 //!
 //! * what L2 answers contains every write that ever arrived at L2, or the data was lost behind the crossbar;
 //! * what a load gets contains every write that had taken functional effect when the load issued. Writes of other SMs in the
-//!   same kernel are excepted: not seeing them is a race of the program, counted in [`CheckCounts`]. What a block on a memory stack
+//!   same kernel are excepted: not seeing them is a race of the program, counted in [`CheckCounts`]. What a block on a memory
+//! stack
 //!   must see, and who must see its writes, stands in `offloaded.rs`.
 //!
 //! The end of a kernel checks that nothing was lost of what L2 and memory hold together, a copy to the host that it would be
-//! given the newest bytes. Pages that come and go (`pages.rs`) carry what they hold, too. A store to a line that is being filled merges with the fill, in L1 as in L2. Constant caches are
+//! given the newest bytes. Pages that come and go (`pages.rs`) carry what they hold, too. A store to a line that is being
+//! filled merges with the fill, in L1 as in L2. Constant caches are
 //! not checked.
 
 mod failure;
@@ -55,7 +58,7 @@ pub(super) enum Mutation {
     L2Drop,
 }
 
-/// What a load must see.
+/// The writes that a load must see: all to its sectors that had issued before it.
 #[derive(Clone, Copy)]
 struct Need {
     reader: Origin,
@@ -73,7 +76,7 @@ pub struct CheckCounts {
     pub overtaken: u64,
 }
 
-/// What an L1 line holds.
+/// The data of an L1 way, as sets of writes.
 #[derive(Clone, Default)]
 struct L1Line {
     line: LineAddr,
@@ -82,7 +85,7 @@ struct L1Line {
 
 /// Follows the data through the machine.
 pub(super) struct DataChecker {
-    /// Kernels that began.
+    /// Kernels launched so far.
     kernels: u32,
     /// PTX lines of the running kernel, by program counter.
     ptx_lines: Vec<u32>,
@@ -95,7 +98,7 @@ pub(super) struct DataChecker {
     pages: Pages,
     /// Blocks that run on memory stacks.
     offloaded: OffloadedBlocks,
-    /// By SM, then by way.
+    /// Data of all L1 caches: by SM, then by [`WayIndex`].
     l1: Vec<Vec<L1Line>>,
     /// By request: what its load must see; the numbers of its writes; what L2 answered.
     needs: FxHashMap<u32, Need>,
@@ -157,7 +160,7 @@ impl DataChecker {
         self.failure.get_or_insert_with(|| Box::new(failure));
     }
 
-    /// A line request of the issuing instruction sets out: a write takes functional effect now.
+    /// A request of the issuing instruction is sent: a write takes functional effect now.
     pub(super) fn sent(&mut self, request: u32, r: &Request) {
         // What a prefetch brings is judged when a load takes it from L1.
         if r.load != NONE {
@@ -177,12 +180,12 @@ impl DataChecker {
         self.writes.insert(request, numbers);
     }
 
-    /// A load waits for a line that another request brings to L1.
+    /// A load is merged with an outstanding miss of its line.
     pub(super) fn l1_merge(&mut self, waiter: u32, line: LineAddr) {
         self.needs.insert(waiter, self.need(line));
     }
 
-    /// The copy at a way of an L1, emptied if another line was there.
+    /// The data of an L1 way; emptied if the way has been allocated to another line since.
     fn l1_line(&mut self, sm: u32, way: u32, line: LineAddr) -> &mut L1Line {
         let l1 = &mut self.l1[sm as usize][way as usize];
         if l1.line != line {
@@ -218,7 +221,7 @@ impl DataChecker {
         self.delivered_by_l1(&need, sm, way.index(), line, sectors);
     }
 
-    /// A load that waited for a line gets it.
+    /// A load that was merged with a miss gets its data from the filled line.
     pub(super) fn waiter_served(&mut self, waiter: u32, w: &Request) {
         if let Some(need) = self.needs.remove(&waiter) {
             self.delivered_by_l1(&need, w.sm, w.way, w.line, w.sectors);
@@ -231,7 +234,7 @@ impl DataChecker {
         self.l1_line(sm, way, line).copy = copy;
     }
 
-    /// An answer reaches its SM.
+    /// A reply reaches its SM: L1 is filled, the load gets its data.
     pub(super) fn reply_arrives(&mut self, request: u32, r: &Request) {
         let mut copy = self.answers.remove(&request).unwrap_or_default();
         if r.way != NONE {
@@ -264,7 +267,7 @@ impl DataChecker {
         stale
     }
 
-    /// A request meets its line in L2, which was `before`: a write arrives.
+    /// A request looks its line up in L2, whose state was `before`: a write arrives.
     pub(super) fn l2_access(&mut self, request: u32, r: &Request, before: LineState) {
         let writes = if r.load == NONE { self.writes.remove(&request) } else { self.writes.get(&request).copied() };
         if writes.is_none() && self.ledger.line(r.line).is_none() {
@@ -296,7 +299,7 @@ impl DataChecker {
         }
     }
 
-    /// L2 asks memory for sectors.
+    /// L2 fetches sectors from memory.
     pub(super) fn fetched(&mut self, miss: u32, line: LineAddr) {
         if let Some(sectors) = self.ledger.line(line) {
             self.fills.insert(miss, std::array::from_fn(|s| sectors[s].memory.clone()));

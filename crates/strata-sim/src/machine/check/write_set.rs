@@ -6,7 +6,7 @@
 /// A set of writes to one sector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct WriteSet {
-    /// All up to here.
+    /// All writes with numbers up to this one are in the set.
     upto: u32,
     /// And these, sorted, all larger than `upto + 1`.
     beyond: Vec<u32>,
@@ -38,7 +38,7 @@ impl WriteSet {
         }
     }
 
-    /// Keeps `beyond` beyond.
+    /// Restores the invariant of `beyond`: numbers that follow `upto` without a gap move into it.
     fn absorb(&mut self) {
         let mut taken = 0;
         while let Some(&next) = self.beyond.get(taken)
@@ -81,31 +81,31 @@ mod tests {
     }
 
     proptest! {
-        /// Against plain sets.
-        #[test]
-        fn a_copy_is_the_set_of_its_writes(
-            writes in proptest::collection::vec((1u32..20, any::<bool>()), 0..20),
-            others in proptest::collection::vec(1u32..20, 0..10),
-        ) {
-            let (mut held, mut plain) = (WriteSet::default(), BTreeSet::new());
-            for (write, whole) in writes {
-                if whole {
-                    held.add_whole(write);
-                    plain.extend(1..=write);
-                } else {
-                    held.add(write);
-                    plain.insert(write);
+    /// Compared with `BTreeSet`s of write numbers.
+            #[test]
+            fn a_copy_is_the_set_of_its_writes(
+                writes in proptest::collection::vec((1u32..20, any::<bool>()), 0..20),
+                others in proptest::collection::vec(1u32..20, 0..10),
+            ) {
+                let (mut held, mut plain) = (WriteSet::default(), BTreeSet::new());
+                for (write, whole) in writes {
+                    if whole {
+                        held.add_whole(write);
+                        plain.extend(1..=write);
+                    } else {
+                        held.add(write);
+                        plain.insert(write);
+                    }
                 }
+                let (mut other, mut plain_other) = (WriteSet::default(), BTreeSet::new());
+                for write in others {
+                    other.add(write);
+                    plain_other.insert(write);
+                }
+                prop_assert_eq!(members(&held, 20), plain.clone());
+                prop_assert_eq!(held.first_missing_from(&other), plain_other.difference(&plain).next().copied());
+                held.join(&other);
+                prop_assert_eq!(members(&held, 20), plain.union(&plain_other).copied().collect::<BTreeSet<_>>());
             }
-            let (mut other, mut plain_other) = (WriteSet::default(), BTreeSet::new());
-            for write in others {
-                other.add(write);
-                plain_other.insert(write);
-            }
-            prop_assert_eq!(members(&held, 20), plain.clone());
-            prop_assert_eq!(held.first_missing_from(&other), plain_other.difference(&plain).next().copied());
-            held.join(&other);
-            prop_assert_eq!(members(&held, 20), plain.union(&plain_other).copied().collect::<BTreeSet<_>>());
         }
-    }
 }

@@ -35,13 +35,13 @@ enum Stage {
     Outside,
     /// On the GPU, until its first access says where it could go.
     Undecided,
-    /// On the GPU.
+    /// In the candidate, on its own SM of the GPU.
     OnGpu,
     /// Waits until its registers are there.
     CollectingLiveIns,
     /// Between the GPU and a stack, or waiting there for its SM's stores or for room.
     Dispatched,
-    /// On a stack.
+    /// In the candidate, on the SM of a stack.
     OnStack,
     /// Has left the block; waits until its loads are there.
     Completing,
@@ -49,7 +49,7 @@ enum Stage {
     Returning,
 }
 
-/// A warp and its candidate.
+/// The candidate that a warp is in, if it is in one.
 #[derive(Default)]
 struct Visit {
     stage: Stage,
@@ -59,7 +59,7 @@ struct Visit {
     block: OffloadedBlock,
 }
 
-/// A way to a stack and back.
+/// One instance of a candidate that is offloaded.
 #[derive(Default)]
 struct OffloadedBlock {
     /// Counted from 1 in each kernel.
@@ -72,7 +72,7 @@ struct OffloadedBlock {
     stores: Vec<u32>,
     /// When the last of them is in memory.
     stored: Picos,
-    /// It is at the stack.
+    /// Its live-in registers have reached the stack.
     has_arrived: bool,
     /// When it stopped issuing on the GPU, or on the stack.
     since: u64,
@@ -122,7 +122,7 @@ pub(super) struct Offloader {
 }
 
 impl Machine {
-    /// A kernel begins.
+    /// Loads the candidates of a kernel that begins, and lets the source cut its segments at their borders.
     pub(super) fn load_candidates<S: GridSource>(&mut self, source: &mut S) {
         let Some(offload) = &mut self.offload else { return };
         let instructions = source.instructions();

@@ -28,7 +28,7 @@ pub(super) struct MemorySides {
     partitions: Vec<Partition>,
     links: Vec<Link>,
     running: Slab<Running>,
-    /// Somebody looks at data.
+    /// A side looks at data: requests are deferred until the bytes of memory are at hand.
     looks_at_data: bool,
     /// Asked for by the event at hand.
     pub(super) deferred: Vec<Deferred>,
@@ -59,7 +59,7 @@ impl Partition {
     }
 }
 
-/// A unit of a partition.
+/// A pipelined unit of a partition, such as a hash or a decompressor.
 #[derive(Clone, Copy)]
 struct SideUnit {
     /// When it is free, L2 cycles.
@@ -79,11 +79,11 @@ pub(super) struct Deferred {
     pub(super) resident: SectorMask,
     /// The L2 miss that waits for it; [`NONE`] for a write-back.
     pub(super) miss: u32,
-    /// L2 cycle.
+    /// L2 cycle at which the request leaves L2.
     pub(super) ready: u64,
 }
 
-/// A plan under way.
+/// A plan whose steps have not all ended.
 struct Running {
     plan: Plan,
     home: Home,
@@ -186,7 +186,7 @@ impl MemorySides {
         Below(&mut self.partitions[usize::from(home.partition)].chain).host_freed(home.local);
     }
 
-    /// The host did something.
+    /// Tells all memory sides of an event of the host.
     pub(super) fn host_event(&mut self, event: &HostEvent) {
         self.partitions.iter_mut().flat_map(|p| &mut p.chain).for_each(|side| side.host_event(event));
     }
@@ -475,7 +475,7 @@ impl Machine {
         }
     }
 
-    /// A step has ended.
+    /// A step has ended: the plan goes on from the next L2 cycle.
     pub(super) fn complete_step(&mut self, step: u32, t: Picos) {
         let now = self.config.clock.l2.next(t).0;
         self.end_step(step);
