@@ -42,8 +42,7 @@ pub(super) struct Allocations {
 
 impl Allocations {
     /// What the next allocation of a kind will be called. Nobody says what an allocation is called: its number among those of
-    /// its
-    /// kind is the same in every run.
+    /// its kind is the same in every run.
     pub(super) fn next_name(&self, kind: u8) -> Option<String> {
         let (number, label) = KINDS.iter().find(|(number, _)| *number == kind)?;
         Some(format!("{label}{}", self.made[usize::from(*number)]))

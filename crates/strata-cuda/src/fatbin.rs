@@ -1,8 +1,7 @@
 //! Fat binaries: what `nvcc` puts into a program for the device, PTX and machine code side by side.
 //!
 //! Layout (found on the binaries of nvcc 11.8, 12.9 and 13.4): a header of 16 bytes, then entries, each with a header of its
-//! own
-//! of at least 64 bytes. Several such images may follow each other, 8-aligned.
+//! own of at least 64 bytes. Several such images may follow each other, 8-aligned.
 //!
 //! Invariant: the reader is pure and trusts no length; `fuzz/fuzz_targets/fatbin.rs` tries to prove that wrong.
 

@@ -7,8 +7,7 @@
 //! The road of a call: `session` answers it (copies: `transfers`), with the fat binaries that `modules` has from `fatbin` (and
 //! `link`);
 //! what launches did goes into the `record`, which is saved while the program runs and when it has ended. Managed and pinned
-//! memory is a
-//! file that both processes map at the same addresses.
+//! memory is a file that both processes map at the same addresses.
 //!
 //! Invariants: the program's standard streams and exit status are its own; everything that can go wrong here is told to
 //! the program as an error of CUDA's, never by a crash; a saved result is whole or not there.

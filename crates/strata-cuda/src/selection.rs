@@ -7,8 +7,7 @@ use strata_run::RunRequest;
 /// What `--kernels` and `--fast-forward` choose.
 ///
 /// The list has launches, counted from 1 (`3`), ranges of them (`10-20`), every so-manieth of a range (`50-90/10`), and parts
-/// of
-/// kernels' names (`matmul`). A launch is timed if one of them fits, and if it is not among the first that are skipped.
+/// of kernels' names (`matmul`). A launch is timed if one of them fits, and if it is not among the first that are skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     ranges: Vec<(RangeInclusive<u64>, u64)>,

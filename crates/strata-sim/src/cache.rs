@@ -112,7 +112,7 @@ pub struct Tags {
     /// Something was put in since the array was made or emptied.
     is_used: bool,
     crossed: Option<WayIndex>,
-    /// Chooses who leaves, if somebody asked for another policy.
+    /// Chooses the victim, where a mechanism has put in another policy than LRU.
     policy: Option<Box<dyn Replacement>>,
 }
 
@@ -134,7 +134,7 @@ impl Tags {
         }
     }
 
-    /// Lets a policy choose who leaves; before anything is put in.
+    /// Lets a policy choose victims; before anything is inserted.
     pub fn set_policy(&mut self, mut policy: Box<dyn Replacement>) {
         policy.attach(self.sets, self.ways);
         self.policy = Some(policy);
@@ -319,7 +319,7 @@ impl Tags {
         self.usable = ways.clamp(1, self.ways);
     }
 
-    /// Empties the array; what was dirty or on its way is forgotten.
+    /// Invalidates all lines; dirty and pending sectors are forgotten.
     pub fn clear(&mut self) {
         if self.policy.is_some() {
             (0..self.numbers.len() as u32).for_each(|at| self.tell_invalidated(WayIndex(at)));

@@ -7,7 +7,7 @@
 //! | [`table`] | the offloading metadata table of a kernel, with its conditions |
 //! | [`controller`] | the offload controller: whether an instance goes to a stack |
 //! | [`analyser`], [`allocations`] | the memory map analyser and the memory allocation table |
-//! | [`mechanism`] | all of that on the offload and place seams of `strata-sim` |
+//! | [`runtime`] | all of that on the offload and place seams of `strata-sim` |
 //! | [`storage`] | what it takes on the chip |
 //! | [`survey`](mod@survey), [`offsets`] | a program executed without time: instances counted, the best mapping, fixed offsets |
 //!

@@ -32,7 +32,7 @@ impl Default for Layout {
 pub struct DramAddress {
     /// The bank: bank group times banks of a group plus bank within its group.
     pub bank: u16,
-    /// The row.
+    /// The row within its bank.
     pub row: u32,
     /// The access of 32 B within the row.
     pub column: u16,

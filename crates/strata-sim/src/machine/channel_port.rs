@@ -19,7 +19,7 @@ pub(super) struct ChannelPort {
     pub(super) channel: Channel,
     map: AddressMap,
     clock: Clock,
-    /// Requests on their way to it or waiting for room, by the time they arrive.
+    /// Requests that have not arrived yet or wait for room in the channel's queue, in order of arrival.
     pub(super) inbound: VecDeque<Inbound>,
     /// Time of the channel's next event, so that only one is scheduled at a time.
     next: Picos,

@@ -1,4 +1,4 @@
-//! Nothing is left to happen, yet warps have not ended: who waits for whom.
+//! The message of a hang, when no event is left and warps have not exited: the queues, fullest first.
 
 use super::Machine;
 use std::fmt::Write;

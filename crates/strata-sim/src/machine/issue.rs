@@ -245,8 +245,7 @@ impl Machine {
     }
 
     /// Releases the destination registers of a memory operation, whose values are written back at `cycle`; wakes a warp that
-    /// waits
-    /// for one of them.
+    /// waits for one of them.
     pub(super) fn release_registers(&mut self, index: u32, registers: &[u16], cycle: u64) {
         let w = &mut self.warps[index as usize];
         let mut unblocked = false;

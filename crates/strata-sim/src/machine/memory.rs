@@ -58,8 +58,7 @@ impl Machine {
     }
 
     /// Routes an access of L2 that is ready at L2 cycle `ready` to its channel, through the memory controller and, where memory
-    /// is
-    /// in stacks, over their links: when it arrives, and the tag of its completion then.
+    /// is in stacks, over their links: when it arrives, and the tag of its completion then.
     #[inline]
     fn route_to_channel(&mut self, access: &DramAccess, ready: u64) -> (Picos, DramTag) {
         let clock = self.config.clock.l2;

@@ -14,22 +14,22 @@
 //! | `warp.rs` | a warp: what it has not issued yet, its scoreboard |
 //! | `issue.rs` | segments, issue slots, the turn of a warp |
 //! | `barrier.rs` | CTA barriers |
-//! | `sm_memory.rs` | memory as an SM uses it: coalescing, loads that wait, requests that leave |
+//! | `sm_memory.rs` | the memory stage of an SM: coalescing, L1 accesses, outstanding loads |
 //! | `memory_unit.rs` | a part: the load/store unit of an SM and its constant cache |
 //! | `l1.rs` | a part: the L1 of an SM |
 //! | `translate.rs` | TLBs |
 //! | `paging.rs` | the paging mechanism |
 //! | `home.rs` | which slice and partition serve a line |
 //! | `crossbar.rs` | a part: ports between SMs and slices |
-//! | `l2.rs` | L2: what becomes of what its slices say |
+//! | `l2.rs` | L2: fetches, write-backs and replies that its slices decide on |
 //! | `slice.rs` | a part: an L2 slice |
 //! | `prefetch.rs` | what prefetchers of L1 and L2 propose |
 //! | `prefetching.rs` | a part: a prefetcher beside a cache, and what became of its proposals |
-//! | `waiting.rs` | requests that wait for a line, in L1 and in slices |
-//! | `memory.rs` | the way from L2 to memory |
+//! | `waiting.rs` | requests merged with outstanding misses, in L1 and in slices |
+//! | `memory.rs` | the memory controller, from L2 to memory |
 //! | `channel_port.rs` | a part: a DRAM channel and what waits to enter it |
 //! | `stacks.rs` | memory stacks: links to the GPU and between them |
-//! | `stack_sm.rs` | SMs on memory stacks: their way to memory |
+//! | `stack_sm.rs` | SMs on memory stacks: their path to memory |
 //! | `plan/` | plans of memory sides, tables, units, copies from L2 |
 //! | `offload/` | the offload mechanism |
 //! | `host.rs` | what the host does, and who hears of it |
@@ -39,7 +39,7 @@
 //! | `check/` | would every load get the right data? |
 //! | `explain.rs` | what requests waited for, and about which allocations |
 //! | `names.rs` | what the program calls its memory and its kernels |
-//! | `hang.rs` | who waits when nothing happens any more |
+//! | `hang.rs` | the message of a hang: which queues are full |
 
 mod barrier;
 mod builder;
@@ -234,7 +234,7 @@ pub struct Machine {
     stack_stats: StackStats,
     /// When the last launch or copy ended.
     now: Picos,
-    /// Stores and reductions on their way to L2, and when the last of those before took effect.
+    /// Stores and reductions that L2 has not performed yet, and when the last of those before was performed.
     stores_out: u32,
     last_store: Picos,
     /// When the latest store of an SM on a stack is in memory.

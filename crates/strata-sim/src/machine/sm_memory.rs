@@ -297,7 +297,7 @@ impl Machine {
             AccessKind::CachedLoad(load) | AccessKind::Load(load) => self.complete_part(load, cycle),
             AccessKind::Atomic(load) if load != NONE => self.complete_part(load, cycle),
             AccessKind::CachedStore | AccessKind::Store | AccessKind::Atomic(_) => {
-                self.last_store = self.last_store.max(arrival)
+                self.last_store = self.last_store.max(arrival);
             }
         }
     }
@@ -379,8 +379,7 @@ impl Machine {
     }
 
     /// Sends a request to L2: it needs an MSHR if it expects a reply, and is ready to leave at core cycle `at` plus the latency
-    /// of a
-    /// miss.
+    /// of a miss.
     pub(super) fn send_to_l2(
         &mut self,
         op: &LineOp,

@@ -55,8 +55,8 @@ impl Table {
         LocalAddr(self.spec.home.0 + line.0 * LINE_BYTES)
     }
 
-    /// Looks an entry up, or changes it; `step` is who waits if its sector is on its way. What must leave for it is written
-    /// back.
+    /// Looks an entry up, or updates it; `step` is merged with the fill if its sector is pending. Dirty sectors of the line
+    /// that is evicted for it are to be written back.
     pub(super) fn look_up(&mut self, entry: u64, dir: Dir, step: u32) -> (TableLookup, Left) {
         let (line, sector, number) = self.locate(entry);
         let set = self.set_of(line);

@@ -17,8 +17,7 @@ pub enum Outcome {
 }
 
 /// A demand access to a cache, as a prefetcher sees it: at L1 the loads that may be cached there, at L2 all requests of SMs to
-/// a
-/// slice but those of L1 prefetchers.
+/// a slice but those of L1 prefetchers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacheAccess {
     /// Address of the line that is accessed.

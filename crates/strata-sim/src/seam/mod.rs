@@ -10,9 +10,9 @@
 //! | paging | [`Paging`] | for each translated line request |
 //! | place | [`Place`] | once per line request, before L2 |
 //! | memory side | [`MemorySide`] | for each L2 fill and write-back, with its data |
-//! | victim | [`Victim`] | when a line leaves L2, is missed there, or is written |
+//! | victim | [`Victim`] | on each eviction, miss and write of L2 |
 //! | cache prefetcher | [`CachePrefetcher`] | for each access to L1 or L2 |
-//! | replacement | [`Replacement`] | when a line of L1 or L2 is used, comes or has to leave |
+//! | replacement | [`Replacement`] | on each hit, fill and eviction of L1 or L2 |
 //! | host | [`HostListener`] | whatever the host does |
 //!
 //! What the host does (allocations, copies, launches) reaches paging mechanisms, memory sides and listeners as the same

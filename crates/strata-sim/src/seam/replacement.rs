@@ -40,8 +40,7 @@ pub trait Replacement: Send {
     fn filled(&mut self, set: u32, way: u32);
 
     /// No way of a set is free: chooses the victim among these, of which there is at least one. Ways with pending sectors are
-    /// not
-    /// among them. If the answer is none of them, the least recently used is evicted.
+    /// not among them. If the answer is none of them, the least recently used is evicted.
     fn victim(&mut self, set: u32, ways: &Ways) -> u32;
 
     /// The line in a way was invalidated.

@@ -10,8 +10,7 @@ pub trait Victim: Send {
     fn evicted(&mut self, line: LineAddr, clean: SectorMask);
 
     /// L2 misses sectors of a line: those that the buffer supplies, and drops, and the L2 cycles of the transfer. The others
-    /// are
-    /// fetched from memory.
+    /// are fetched from memory.
     fn missed(&mut self, line: LineAddr, sectors: SectorMask) -> (SectorMask, u32);
 
     /// The buffer has just given sectors of a line back; `note` is what a memory side says of the line

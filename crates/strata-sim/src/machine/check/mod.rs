@@ -2,14 +2,12 @@
 //!
 //! The emulator holds the true values, so a timing model can lose data and nobody notices. Here every copy of a sector, in L1,
 //! L2, memory and on the way between them, carries the set of writes that it contains ([`write_set::WriteSet`]), and follows
-//! what the
-//! machine does with its tags. Two things are checked:
+//! what the machine does with its tags. Two things are checked:
 //!
 //! * what L2 answers contains every write that ever arrived at L2, or the data was lost behind the crossbar;
 //! * what a load gets contains every write that had taken functional effect when the load issued. Writes of other SMs in the
-//!   same kernel are excepted: not seeing them is a race of the program, counted in [`CheckCounts`]. What a block on a memory
-//! stack
-//!   must see, and who must see its writes, stands in `offloaded.rs`.
+//!   same kernel are excepted: not seeing them is a race of the program, counted in [`CheckCounts`]. What a block on a
+//!   memory stack must see, and who must see its writes, stands in `offloaded.rs`.
 //!
 //! The end of a kernel checks that nothing was lost of what L2 and memory hold together, a copy to the host that it would be
 //! given the newest bytes. Pages that come and go (`pages.rs`) carry what they hold, too. A store to a line that is being

@@ -1,4 +1,5 @@
-//! The way back from a stack: registers and the lines that a block wrote, which its SM and L2 drop, the third step of coherence.
+//! Completion of a block: live-out registers and the addresses of dirty lines go back, and the GPU's caches invalidate those
+//! lines, the third step of coherence.
 
 use super::Stage;
 use crate::link::Direction;
@@ -19,7 +20,7 @@ impl Machine {
         }
     }
 
-    /// A warp has left its block on a stack: as soon as its loads are there, it gives its place to the next and goes back.
+    /// A warp has executed its block: as soon as its loads are complete, it frees its warp slot and sends the acknowledgement.
     pub(super) fn complete_block(&mut self, index: u32, now: u64) {
         let Some(ready) = self.registers_ready(index, now) else { return };
         let ready_time = self.core_time(ready);
@@ -52,7 +53,7 @@ impl Machine {
         }
     }
 
-    /// The GPU knows that a block has ended: it drops what the block wrote, and the warp goes on.
+    /// The acknowledgement of a block arrives: the GPU invalidates the lines that it wrote, and the warp resumes on its own SM.
     pub(in crate::machine) fn retire_block(&mut self, index: u32, t: Picos) {
         let cycle = self.core_cycle(t);
         let Some(offload) = &mut self.offload else { return };

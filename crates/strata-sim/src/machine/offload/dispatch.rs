@@ -1,4 +1,4 @@
-//! The way to a stack: from the access that tells where a block's data are to the warp's first turn there.
+//! Dispatch of a block: from the first access, which tells where the block's data are, to the warp's first issue on the stack.
 
 use super::{OffloadedBlock, Stage};
 use crate::link::Direction;
@@ -11,7 +11,7 @@ use crate::view::{MemoryClass, View};
 use strata_core::{Addr, Bytes, Space};
 
 impl Machine {
-    /// A warp is about to access memory at core cycle `at`: true if it goes to a stack instead.
+    /// A warp is about to issue a memory instruction at core cycle `at`: true if its block is offloaded instead.
     pub(in crate::machine) fn try_offload(&mut self, index: u32, view: &View, at: u64) -> bool {
         let op = &view.ops[self.warps[index as usize].next as usize];
         let is_looking = self.offload.as_ref().is_some_and(|o| o.visits[index as usize].stage == Stage::Undecided);
@@ -53,7 +53,7 @@ impl Machine {
         true
     }
 
-    /// A warp has its turn: true if it is on its way, so that it cannot issue.
+    /// A warp has its turn: true if it is between SMs, so that it cannot issue.
     pub(in crate::machine) fn is_in_transit(&mut self, index: u32, now: u64) -> bool {
         let Some(offload) = &self.offload else { return false };
         match offload.visits[index as usize].stage {
@@ -65,7 +65,8 @@ impl Machine {
         true
     }
 
-    /// When all registers of a warp are there, not before `now`; `None` if one is still on its way, whose coming wakes the warp.
+    /// When the scoreboard has all registers of a warp, not before `now`; `None` if one is reserved, whose release wakes the
+    /// warp.
     pub(super) fn registers_ready(&mut self, index: u32, now: u64) -> Option<u64> {
         let w = &mut self.warps[index as usize];
         if let Some(slot) = w.ready.iter().position(|&r| r == Ready::PENDING) {
@@ -76,8 +77,8 @@ impl Machine {
         Some(latest.max(w.time).max(now))
     }
 
-    /// The warp leaves the GPU as soon as its registers are there. Until the stores that its SM has sent have taken effect it
-    /// will not begin.
+    /// The block is dispatched as soon as the warp's registers are ready. It will not start before the stores that its SM has
+    /// sent are drained to memory.
     fn collect_live_ins(&mut self, index: u32, now: u64) {
         let Some(ready) = self.registers_ready(index, now) else { return };
         let Some(offload) = &mut self.offload else { return };
@@ -97,7 +98,7 @@ impl Machine {
         self.send_live_ins(index, ready);
     }
 
-    /// A warp's registers cross to its stack from core cycle `ready` on.
+    /// Sends the offload request with the live-in registers to the stack, from core cycle `ready` on.
     fn send_live_ins(&mut self, index: u32, ready: u64) {
         let leaves = self.core_time(ready);
         let Some(offload) = &self.offload else { return };
@@ -113,7 +114,8 @@ impl Machine {
         self.queue.push(arrival, Event::new(Event::OFFLOAD, index));
     }
 
-    /// A warp has come to its stack, or the last store that it waited for there is in memory: it gets a place or waits for one.
+    /// A block has reached its stack, or the last store that it waited for is drained: it gets a warp slot or is enqueued for
+    /// one.
     pub(in crate::machine) fn reach_stack(&mut self, index: u32, t: Picos) {
         let Some(offload) = &mut self.offload else { return };
         let block = &mut offload.visits[index as usize].block;
@@ -133,7 +135,7 @@ impl Machine {
         }
     }
 
-    /// There is room for a warp on its stack.
+    /// Starts a block in a warp slot of its stack's SM.
     pub(super) fn start_on_stack(&mut self, index: u32, t: Picos) {
         let cycle = self.core_cycle(t);
         let Some(offload) = &mut self.offload else { return };

@@ -100,7 +100,7 @@ struct StackSm {
     at_begin: [u64; 3],
 }
 
-/// The mechanism with the candidates of the kernel that runs, and warps on their way.
+/// The mechanism with the candidates of the running kernel, and the blocks that are offloaded.
 pub(super) struct Offloader {
     mechanism: Box<dyn Offload>,
     terms: Terms,
@@ -146,7 +146,7 @@ impl Machine {
         source.watch(&points);
     }
 
-    /// Blocks that are on stacks or on their way.
+    /// Blocks that were dispatched and not acknowledged.
     pub(super) fn offloads_outstanding(&self) -> usize {
         self.offload.as_ref().map_or(0, |o| o.stacks.iter().map(|s| s.state.pending as usize).sum())
     }

@@ -5,7 +5,7 @@ use crate::machine::{Event, Machine};
 use crate::time::Picos;
 
 impl Machine {
-    /// A store sets out from an SM.
+    /// A store is sent by an SM.
     #[inline]
     pub(in crate::machine) fn track_store(&mut self, request: u32) {
         if let Some(offload) = &mut self.offload {
@@ -13,7 +13,7 @@ impl Machine {
         }
     }
 
-    /// A store will be in memory at `time`: those who waited for it may go then.
+    /// A store is in memory at `time`: blocks that waited for it may start then.
     #[inline]
     pub(in crate::machine) fn complete_tracked_store(&mut self, request: u32, time: Picos) {
         if self.offload.is_some() {
