@@ -1,6 +1,7 @@
 //! The coalescer: 32 addresses become one access per 128 B line, with the sectors it needs.
 
 use crate::cache::SectorMask;
+use arrayvec::ArrayVec;
 use strata_core::{Addr, AddressSet, LANES, LINE_BYTES, LaneMask, LineAddr, OpBatch, Pattern};
 
 /// What a warp instruction wants of one line: a memory transaction with a sector mask.
@@ -151,6 +152,7 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
 }
 
 /// Cycles that banks of 4 bytes (at most 32) need for a shared-memory access: the most different words in one bank.
+#[inline]
 pub fn bank_conflicts(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: u8, banks: u32) -> u32 {
     // Wide accesses are served in parts of the warp: 8 bytes in halves, 16 bytes in quarters.
     let parts = u32::from(width / 4).clamp(1, 4);
@@ -159,42 +161,73 @@ pub fn bank_conflicts(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: 
         Pattern::Same(_) | Pattern::Sequence { .. } if banks == 32 && mask == LaneMask::MAX => return parts,
         _ => {}
     }
-    let lanes = batch.lanes(set);
+    let shared;
+    let lanes = if let Pattern::Scattered(index) = set.pattern {
+        &batch.scattered[index as usize]
+    } else {
+        shared = batch.lanes(set);
+        &shared
+    };
+    // Every GPU of today has 32 banks: a division that is none.
+    match banks {
+        32 => served_in(lanes, mask, parts, |word| word as usize % 32),
+        _ => served_in(lanes, mask, parts, |word| (word % banks) as usize % LANES),
+    }
+}
+
+/// Cycles for a warp whose accesses are served in so many parts, where a word lies in the bank that `bank_of` says.
+#[inline]
+fn served_in(lanes: &[Addr; LANES], mask: LaneMask, parts: u32, bank_of: impl Fn(u64) -> usize + Copy) -> u32 {
     let lanes_per_part = LANES as u32 / parts;
     let mut cycles = 0;
     for part in 0..parts {
         let members = mask & (u32::MAX >> (LANES as u32 - lanes_per_part)) << (part * lanes_per_part);
-        cycles += most_words_in_a_bank(&lanes, members, u64::from(parts), banks);
+        cycles += most_words_in_a_bank(lanes, members, parts, bank_of);
     }
     cycles.max(1)
 }
 
-fn most_words_in_a_bank(lanes: &[Addr; LANES], members: LaneMask, words: u64, banks: u64) -> u32 {
-    // Mostly every lane has a bank of its own, or all agree: then no list is needed.
-    let (mut rest, mut used, mut count) = (members, 0u32, 0);
+/// The most different words that lanes want of one bank, each lane `words` in a row; together they are 32 words at most.
+fn most_words_in_a_bank(lanes: &[Addr; LANES], members: LaneMask, words: u32, bank_of: impl Fn(u64) -> usize) -> u32 {
+    let mut first_of_bank = [0u64; LANES];
+    let (mut rest, mut used) = (members, 0u32);
+    // Mostly a bank is asked for one word: by one lane, or by several that share it.
     while rest != 0 {
-        let word = lanes[rest.trailing_zeros() as usize].0 / 4;
+        let word = lanes[rest.trailing_zeros() as usize % LANES].0 / 4;
         rest &= rest - 1;
-        for k in 0..words {
-            used |= 1 << ((word + k) % banks);
-            count += 1;
+        for word in word..word + u64::from(words) {
+            let bank = bank_of(word);
+            if used >> bank & 1 == 0 {
+                used |= 1 << bank;
+                first_of_bank[bank] = word;
+            } else if first_of_bank[bank] != word {
+                return most_words_of_many(lanes, members, words, bank_of);
+            }
         }
     }
-    if used.count_ones() == count {
-        return u32::from(count > 0);
-    }
-    let mut seen = [[0u64; LANES]; 32];
-    let mut counts = [0u32; 32];
+    u32::from(members != 0)
+}
+
+/// The same where banks do conflict: the different words are kept in a list for each bank.
+#[cold]
+fn most_words_of_many(lanes: &[Addr; LANES], members: LaneMask, words: u32, bank_of: impl Fn(u64) -> usize) -> u32 {
+    const END: u8 = u8::MAX;
+    let (mut heads, mut counts) = ([END; LANES], [0u32; LANES]);
+    let mut known: ArrayVec<(u64, u8), LANES> = ArrayVec::new();
     let mut rest = members;
     while rest != 0 {
-        let word = lanes[rest.trailing_zeros() as usize].0 / 4;
+        let word = lanes[rest.trailing_zeros() as usize % LANES].0 / 4;
         rest &= rest - 1;
-        for k in 0..words {
-            let bank = ((word + k) % banks) as usize;
-            let known = counts[bank] as usize;
-            // A bank holds at most one word per lane: a lane's words lie in neighbouring banks.
-            if known < LANES && !seen[bank][..known].contains(&(word + k)) {
-                seen[bank][known] = word + k;
+        for word in word..word + u64::from(words) {
+            let bank = bank_of(word);
+            let mut at = heads[bank];
+            while at != END && known[usize::from(at)].0 != word {
+                at = known[usize::from(at)].1;
+            }
+            if at == END {
+                let entry = (word, heads[bank]);
+                heads[bank] = known.len() as u8;
+                known.push(entry);
                 counts[bank] += 1;
             }
         }
