@@ -5,7 +5,7 @@
 use super::NONE;
 use super::prefetching::{Prefetching, ProposalOutcome};
 use super::sm_memory::Request;
-use super::waiting::{self, WaitLists};
+use super::waiting::{self, WaitCursor};
 use crate::cache::{LineState, SectorMask, Tags, WayIndex};
 use crate::coalesce::CoalescedAccess;
 use crate::config::GpuConfig;
@@ -18,7 +18,6 @@ use strata_core::{LINE_BYTES, LineAddr};
 /// The L1 data cache of an SM: write-through, sectored.
 pub(super) struct L1 {
     tags: Tags,
-    waiting: WaitLists,
     mshrs: u32,
     /// MSHRs in use: requests to the next level that expect a reply.
     pub(super) outstanding: u32,
@@ -53,7 +52,6 @@ impl L1 {
         let sets = ((config.l1.size.0 / LINE_BYTES) as u32 / ways.max(1)).max(1);
         Self {
             tags: Tags::new(sets, ways),
-            waiting: WaitLists::new(sets * ways),
             mshrs: config.l1.mshrs,
             outstanding: 0,
             held: VecDeque::new(),
@@ -75,7 +73,7 @@ impl L1 {
 
     /// Its capacity in lines.
     pub(super) fn lines(&self) -> usize {
-        self.waiting.ways()
+        self.tags.len()
     }
 
     /// Forgets everything; only so many ways of each set are filled from now on.
@@ -208,27 +206,27 @@ impl L1 {
 
     /// Merges a request with the outstanding miss of its line.
     pub(super) fn enqueue_waiter(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
-        self.waiting.push(way, request, requests);
+        waiting::enqueue(&mut self.tags, way, request, requests);
     }
 
     /// Fills sectors of a way: the sectors that are still pending there, and the requests merged with the miss.
-    pub(super) fn fill(&mut self, way: WayIndex, sectors: SectorMask) -> (SectorMask, waiting::WaitCursor) {
+    pub(super) fn fill(&mut self, way: WayIndex, sectors: SectorMask) -> (SectorMask, WaitCursor) {
         let line = self.tags.line_mut(way);
         line.valid = line.valid.or(sectors.without(line.overtaken));
         line.pending = line.pending.without(sectors);
         line.overtaken = line.overtaken.without(sectors);
-        (line.pending, self.waiting.take(way))
+        (line.pending, waiting::take(&mut self.tags, way))
     }
 
     /// The next of them whose sectors have all been filled; it leaves the list.
     pub(super) fn next_ready(
         &mut self,
-        taken: &mut waiting::WaitCursor,
+        taken: &mut WaitCursor,
         way: WayIndex,
         pending: SectorMask,
         requests: &mut Slab<Request>,
     ) -> Option<u32> {
-        self.waiting.next_ready(taken, way, requests, |r| r.sectors.and(pending).is_empty())
+        waiting::next_ready(&mut self.tags, taken, way, requests, |r| r.sectors.and(pending).is_empty())
     }
 
     /// Allocates an MSHR for a request; if none is free, enqueues the request and returns false.

@@ -114,15 +114,15 @@ impl Machine {
             return;
         }
         let ready = self.config.clock.l2.edge(Cycles(ready));
-        let arrival = self.send_to_sm(r.home.slice, r.sm, ready, 32 * r.sectors.count());
+        let arrival = self.send_to_sm(r.home.slice, r.sm, ready, r.sectors.count());
         self.probe_reply_port(r.kind, arrival - ready);
         self.queue.push(arrival, Event::new(Event::REPLY, request));
     }
 
-    /// Sends a reply with `data` bytes from a slice to an SM; when it is there. `ready`: when the slice has the data.
+    /// Sends a reply with so many sectors of data from a slice to an SM; when it is there. `ready`: when the slice has the data.
     #[inline]
-    fn send_to_sm(&mut self, slice: u16, sm: u32, ready: Picos, data: u32) -> Picos {
-        let crossing = self.crossbar.send_to_sm(slice, sm, ready, data);
+    fn send_to_sm(&mut self, slice: u16, sm: u32, ready: Picos, sectors: u32) -> Picos {
+        let crossing = self.crossbar.send_to_sm(slice, sm, ready, sectors);
         self.stats.wait_reply_port += crossing.waited;
         crossing.arrival
     }
@@ -181,9 +181,8 @@ impl Machine {
 
     /// Retries the requests in a slice's input queue, after an MSHR or room in the miss queue has become free.
     pub(super) fn retry_slice(&mut self, slice: u16, t: Picos) {
-        let now = self.config.clock.l2.next(t).0;
-        while let Some(&(request, since)) = self.slices[usize::from(slice)].held.front() {
-            let at = now.max(since);
+        while let Some((request, since)) = self.slices[usize::from(slice)].retryable(&self.config.l2) {
+            let at = self.config.clock.l2.next(t).0.max(since);
             // The request may be gone when it has been served.
             let kind = self.requests[request].kind;
             if !self.l2_access(request, at) {

@@ -5,7 +5,7 @@
 
 use super::prefetching::{Prefetching, ProposalOutcome};
 use super::sm_memory::{Request, RequestKind};
-use super::waiting::{self, WaitLists};
+use super::waiting::{self, WaitCursor};
 use crate::cache::{Evicted, LineState, SectorMask, Tags, WayIndex};
 use crate::config::{GpuConfig, L2Config, WritePolicy};
 use crate::seam::{Replacement, SideCount, Victim};
@@ -17,11 +17,12 @@ use strata_core::LineAddr;
 /// An L2 slice: tags, MSHRs and queues.
 pub(super) struct Slice {
     pub(super) tags: Tags,
-    waiting: WaitLists,
     /// When it takes the next request, in sixteenths of an L2 cycle.
     free: u64,
     /// Input queue: requests that wait for an MSHR or the miss queue, in order, with the L2 cycle since when.
     pub(super) held: VecDeque<(u32, u64)>,
+    /// The first of those missed, and nothing was put in since: only room can help it.
+    head_misses: bool,
     /// MSHRs in use: misses that memory has not filled.
     pub(super) outstanding: u32,
     /// Requests to memory that their channel has not accepted yet, or a memory side has not come to the last step of.
@@ -109,9 +110,9 @@ impl Slice {
         let l2 = &config.l2;
         Self {
             tags: Tags::with_young(l2.sets, l2.ways, l2.eager_write_back),
-            waiting: WaitLists::new(l2.sets * l2.ways),
             free: 0,
             held: VecDeque::new(),
+            head_misses: false,
             outstanding: 0,
             queued: 0,
             posted: 0,
@@ -127,6 +128,13 @@ impl Slice {
         self.queued + 2 <= l2.miss_queue && self.outstanding < l2.mshrs && self.posted < l2.mshrs
     }
 
+    /// The first of the held requests, with the L2 cycle since when, if it makes sense to try it again.
+    #[inline]
+    pub(super) fn retryable(&self, l2: &L2Config) -> Option<(u32, u64)> {
+        let &head = self.held.front()?;
+        (!self.head_misses || self.has_room(l2)).then_some(head)
+    }
+
     /// Serves a request from L2 cycle `now` on; `None` if it needs an MSHR or the miss queue and finds it full.
     #[inline]
     pub(super) fn access(&mut self, r: &Request, now: u64, l2: &L2Config) -> Option<Served> {
@@ -136,9 +144,11 @@ impl Slice {
             let served = known
                 .is_some_and(|p| r.kind == RequestKind::Write || r.sectors.without(self.tags.line(p).valid).is_empty());
             if !served || l2.write == WritePolicy::Through {
+                self.head_misses = known.is_none();
                 return None;
             }
         }
+        self.head_misses = false;
         let (way, evicted) = known.map(|p| (p, None)).or_else(|| self.tags.insert(set, r.line))?;
         let aged = self.tags.take_crossed();
         let partial = if r.kind == RequestKind::Write { r.sectors.without(r.full) } else { SectorMask::NONE };
@@ -235,7 +245,7 @@ impl Slice {
         now: u64,
         l2: &L2Config,
     ) -> Service {
-        let whole = u64::from(sectors.count() - partial.count()) * 32 * 16 / u64::from(l2.bytes_per_cycle);
+        let whole = u64::from((sectors.count() - partial.count()) * 32 * 16 / l2.bytes_per_cycle);
         let service = (whole + u64::from(partial.count() * l2.partial_write_cycles) * 16).max(1);
         let start = self.free.max(now * 16);
         self.free = start + service;
@@ -332,7 +342,7 @@ impl Slice {
     /// Merges a request with the outstanding miss of a way.
     #[inline]
     pub(super) fn enqueue_waiter(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
-        self.waiting.push(way, request, requests);
+        waiting::enqueue(&mut self.tags, way, request, requests);
     }
 
     /// Memory will bring more sectors of a line than were asked for: those are pending, too, and requests for them are merged
@@ -370,20 +380,20 @@ impl Slice {
 
     /// The requests that are merged with the miss of a way.
     #[inline]
-    pub(super) fn take_waiters(&mut self, way: WayIndex) -> waiting::WaitCursor {
-        self.waiting.take(way)
+    pub(super) fn take_waiters(&mut self, way: WayIndex) -> WaitCursor {
+        waiting::take(&mut self.tags, way)
     }
 
     /// The next of them whose sectors are all among `valid`.
     #[inline]
     pub(super) fn next_ready(
         &mut self,
-        taken: &mut waiting::WaitCursor,
+        taken: &mut WaitCursor,
         way: WayIndex,
         valid: SectorMask,
         requests: &mut Slab<Request>,
     ) -> Option<u32> {
-        self.waiting.next_ready(taken, way, requests, |r| r.sectors.without(valid).is_empty())
+        waiting::next_ready(&mut self.tags, taken, way, requests, |r| r.sectors.without(valid).is_empty())
     }
 
     /// The host writes sectors of a line, some of them whole: memory has them at once, and the slice where it has the line or,
@@ -396,6 +406,7 @@ impl Slice {
         whole: SectorMask,
         allocate: bool,
     ) -> HostWritten {
+        self.head_misses = false;
         let found = self.tags.find(set, line).map(|p| (p, None));
         let room = if allocate { found.or_else(|| self.tags.insert(set, line)) } else { found };
         let aged = self.tags.take_crossed();

@@ -1,60 +1,45 @@
 //! Requests that are merged with outstanding misses (the target lists of MSHRs), by the way that the miss fills.
 //!
-//! A list is threaded through the requests themselves, newest first: waiting allocates nothing.
+//! A list is threaded through the requests themselves, newest first: waiting allocates nothing. Its head lies with the tag.
 
 use super::NONE;
 use super::sm_memory::Request;
-use crate::cache::WayIndex;
+use crate::cache::{Tags, WayIndex};
 use crate::slab::Slab;
-
-/// One target list per way of a cache.
-pub(super) struct WaitLists(Vec<u32>);
 
 /// A position in a list that has been taken.
 pub(super) struct WaitCursor(u32);
 
-impl WaitLists {
-    pub(super) fn new(ways: u32) -> Self {
-        Self(vec![NONE; ways as usize])
-    }
+/// Adds a request to the list of a way.
+#[inline]
+pub(super) fn enqueue(tags: &mut Tags, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
+    requests[request].next = std::mem::replace(tags.waiters_mut(way), request);
+}
 
-    /// Ways of the cache: lists there are.
-    pub(super) fn ways(&self) -> usize {
-        self.0.len()
-    }
+/// Takes the list of a way that is filled. Requests that are merged from now on go into a new list.
+#[inline]
+pub(super) fn take(tags: &mut Tags, way: WayIndex) -> WaitCursor {
+    WaitCursor(std::mem::replace(tags.waiters_mut(way), NONE))
+}
 
-    /// Adds a request to the list of a way.
-    #[inline]
-    pub(super) fn push(&mut self, way: WayIndex, request: u32, requests: &mut Slab<Request>) {
-        let head = &mut self.0[way.index() as usize];
-        requests[request].next = std::mem::replace(head, request);
-    }
-
-    /// Takes the list of a way that is filled. Requests that are merged from now on go into a new list.
-    #[inline]
-    pub(super) fn take(&mut self, way: WayIndex) -> WaitCursor {
-        WaitCursor(std::mem::replace(&mut self.0[way.index() as usize], NONE))
-    }
-
-    /// The next request of a taken list that is ready; those before it that are not go back into the way's list.
-    #[inline]
-    pub(super) fn next_ready(
-        &mut self,
-        taken: &mut WaitCursor,
-        way: WayIndex,
-        requests: &mut Slab<Request>,
-        goes_on: impl Fn(&Request) -> bool,
-    ) -> Option<u32> {
-        while taken.0 != NONE {
-            let request = taken.0;
-            taken.0 = requests[request].next;
-            if goes_on(&requests[request]) {
-                return Some(request);
-            }
-            self.push(way, request, requests);
+/// The next request of a taken list that is ready; those before it that are not go back into the way's list.
+#[inline]
+pub(super) fn next_ready(
+    tags: &mut Tags,
+    taken: &mut WaitCursor,
+    way: WayIndex,
+    requests: &mut Slab<Request>,
+    is_ready: impl Fn(&Request) -> bool,
+) -> Option<u32> {
+    while taken.0 != NONE {
+        let request = taken.0;
+        taken.0 = requests[request].next;
+        if is_ready(&requests[request]) {
+            return Some(request);
         }
-        None
+        enqueue(tags, way, request, requests);
     }
+    None
 }
 
 #[cfg(test)]
@@ -65,16 +50,16 @@ mod tests {
 
     #[test]
     fn who_has_what_it_wants_goes_and_the_others_stay() {
-        let (mut requests, mut lists, way) = (Slab::default(), WaitLists::new(2), WayIndex::at(1));
+        let (mut requests, mut tags, way) = (Slab::default(), Tags::new(1, 2), WayIndex::at(1));
         for sectors in [1, 2, 1, 3] {
             let waiting = Request::test(RequestKind::Read, 7, SectorMask(sectors));
             let handle = requests.add(waiting);
-            lists.push(way, handle, &mut requests);
+            enqueue(&mut tags, way, handle, &mut requests);
         }
         let mut go = |valid: u8| {
-            let (mut gone, mut taken) = (Vec::new(), lists.take(way));
+            let (mut gone, mut taken) = (Vec::new(), take(&mut tags, way));
             let ready = |r: &Request| r.sectors.without(SectorMask(valid)).is_empty();
-            while let Some(request) = lists.next_ready(&mut taken, way, &mut requests, ready) {
+            while let Some(request) = next_ready(&mut tags, &mut taken, way, &mut requests, ready) {
                 gone.push(request);
             }
             gone

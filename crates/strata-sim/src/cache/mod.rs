@@ -1,9 +1,12 @@
 //! A sectored set-associative tag array: which lines are present, and their valid, dirty and pending sectors.
 //!
-//! Dense arrays indexed by set and way; a lookup touches one row of tags. Replacement is least recently used: each set keeps
+//! A lookup touches two cache lines of the host: the row of its set ([`set_rows`]) and the way that it finds. Replacement is least recently used: each set keeps
 //! its ways in recency order, also where another policy chooses the victim. Data is not kept here.
 
+mod set_rows;
+
 use crate::seam::{Replacement, Ways};
+use set_rows::SetRows;
 use strata_core::LineAddr;
 
 /// One bit per 32 B sector of a 128 B line.
@@ -97,12 +100,36 @@ impl WayIndex {
 
 const FREE: u64 = u64::MAX;
 
+/// No waiter.
+const NOBODY: u32 = u32::MAX;
+
+/// A way: all that is touched of a line when it is found.
+#[derive(Clone, Copy)]
+struct Way {
+    /// The number of its line, or [`FREE`].
+    number: u64,
+    state: LineState,
+    /// See [`Tags::waiters_mut`].
+    waiters: u32,
+}
+
+impl Way {
+    const EMPTY: Self = Self {
+        number: FREE,
+        state: LineState {
+            valid: SectorMask::NONE,
+            dirty: SectorMask::NONE,
+            pending: SectorMask::NONE,
+            overtaken: SectorMask::NONE,
+        },
+        waiters: NOBODY,
+    };
+}
+
 /// The tags of a cache.
 pub struct Tags {
-    numbers: Vec<u64>,
-    /// Ways of each set, youngest first.
-    order: Vec<u8>,
-    lines: Vec<LineState>,
+    array: Vec<Way>,
+    rows: SetRows,
     sets: u32,
     ways: u32,
     /// Ways that may be filled, see [`Tags::limit_ways`].
@@ -121,9 +148,8 @@ impl Tags {
     pub fn new(sets: u32, ways: u32) -> Self {
         let n = (sets * ways) as usize;
         Self {
-            numbers: vec![FREE; n],
-            order: (0..n).map(|k| (k % ways.max(1) as usize) as u8).collect(),
-            lines: vec![LineState::default(); n],
+            array: vec![Way::EMPTY; n],
+            rows: SetRows::new(sets, ways),
             sets,
             ways,
             usable: ways,
@@ -163,25 +189,29 @@ impl Tags {
         self.sets
     }
 
-    #[inline]
-    fn row(&self, set: u32) -> std::ops::Range<usize> {
-        let first = (set * self.ways) as usize;
-        first..first + self.ways as usize
+    /// Ways of the whole array.
+    pub fn len(&self) -> usize {
+        self.array.len()
+    }
+
+    /// True if it has no ways.
+    pub fn is_empty(&self) -> bool {
+        self.array.is_empty()
     }
 
     /// Puts the way at `position` of a set's order in front.
     #[inline]
     fn rejuvenate(&mut self, set: u32, position: usize) {
-        let row = self.row(set);
-        let first = row.start;
+        self.rows.to_front(set, position);
         let young = self.young_of(set);
-        let order = &mut self.order[row];
-        let way = order[position];
-        order.copy_within(..position, 1);
-        order[0] = way;
-        if position >= young && young < order.len() {
-            self.crossed = Some(WayIndex((first + order[young] as usize) as u32));
+        if position >= young && young < self.ways as usize {
+            self.crossed = Some(self.index(set, self.rows.way_at(set, young)));
         }
+    }
+
+    #[inline]
+    fn index(&self, set: u32, way: u32) -> WayIndex {
+        WayIndex(set * self.ways + way)
     }
 
     /// The line that has just ceased to be one of the young ones of its set, because another was used.
@@ -193,93 +223,104 @@ impl Tags {
     /// Finds a line in its set and makes it the most recently used.
     #[inline]
     pub fn find(&mut self, set: u32, line: LineAddr) -> Option<WayIndex> {
-        let row = self.row(set);
-        let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
-        let position = self.order[row.clone()].iter().position(|&w| usize::from(w) == way)?;
+        let way = self.way_of(set, line)?;
+        let position = self.rows.position(set, way);
         if position > 0 {
             self.rejuvenate(set, position);
         }
         if let Some(policy) = &mut self.policy {
-            policy.hit(set, way as u32);
+            policy.hit(set, way);
         }
-        Some(WayIndex((row.start + way) as u32))
+        Some(self.index(set, way))
+    }
+
+    #[inline]
+    fn way_of(&self, set: u32, line: LineAddr) -> Option<u32> {
+        let first = set * self.ways;
+        let ways = &self.array[first as usize..(first + self.ways) as usize];
+        let holds = |way: u32| ways.get(way as usize).is_some_and(|w| w.number == line.0);
+        self.rows.find(set, SetRows::mark(line.0), holds)
     }
 
     /// Finds the way of a line without touching its recency.
+    #[inline]
     pub fn locate(&self, set: u32, line: LineAddr) -> Option<WayIndex> {
-        let row = self.row(set);
-        let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
-        Some(WayIndex((row.start + way) as u32))
+        self.way_of(set, line).map(|way| self.index(set, way))
     }
 
     /// The state of a line if it is present, without touching its recency.
+    #[inline]
     pub fn peek(&self, set: u32, line: LineAddr) -> Option<&LineState> {
-        let row = self.row(set);
-        let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
-        Some(&self.lines[row.start + way])
+        self.locate(set, line).map(|index| self.line(index))
     }
 
     /// The state of a line.
     #[inline]
     pub fn line(&self, index: WayIndex) -> &LineState {
-        &self.lines[index.0 as usize]
+        &self.array[index.0 as usize].state
     }
 
     /// The state of a line.
     #[inline]
     pub fn line_mut(&mut self, index: WayIndex) -> &mut LineState {
-        &mut self.lines[index.0 as usize]
+        &mut self.array[index.0 as usize].state
+    }
+
+    /// The first of those who wait for a line, a number that is the caller's own; `u32::MAX` before it is set. It lies beside
+    /// the state, which is looked at whenever this is.
+    #[inline]
+    pub fn waiters_mut(&mut self, index: WayIndex) -> &mut u32 {
+        &mut self.array[index.0 as usize].waiters
     }
 
     /// The address of the line in a way.
+    #[inline]
     pub fn address(&self, index: WayIndex) -> LineAddr {
-        LineAddr(self.numbers[index.0 as usize])
+        LineAddr(self.array[index.0 as usize].number)
     }
 
     /// Allocates a way of the set for a line: evicts the least recently used line without pending sectors, or the one that the
     /// policy chooses. `None` if every way has pending sectors.
     pub fn insert(&mut self, set: u32, line: LineAddr) -> Option<(WayIndex, Option<Evicted>)> {
-        let row = self.row(set);
-        let may_go = |&way: &u8| {
-            let at = row.start + usize::from(way);
-            u32::from(way) < self.usable && (self.numbers[at] == FREE || self.lines[at].pending.is_empty())
+        let may_go = |position: &usize| {
+            let way = self.rows.way_at(set, *position);
+            // A free way has nothing pending.
+            way < self.usable && self.line(self.index(set, way)).pending.is_empty()
         };
-        let mut position = self.order[row.clone()].iter().rposition(may_go)?;
+        let mut position = (0..self.ways as usize).rev().find(may_go)?;
         if self.policy.is_some() {
             position = self.position_by_policy(set).unwrap_or(position);
         }
-        let way = self.order[row.start + position];
+        let way = self.rows.way_at(set, position);
         if let Some(policy) = &mut self.policy {
-            policy.filled(set, way.into());
+            policy.filled(set, way);
         }
-        let at = row.start + usize::from(way);
-        let old = self.lines[at];
-        let victim = (self.numbers[at] != FREE).then(|| Evicted {
-            line: LineAddr(self.numbers[at]),
-            dirty: old.dirty,
-            valid: old.valid,
-        });
-        self.numbers[at] = line.0;
+        self.rows.set_mark(set, way, SetRows::mark(line.0));
+        let index = self.index(set, way);
+        let slot = &mut self.array[index.0 as usize];
+        let Way { number, state, .. } = *slot;
+        (slot.number, slot.state) = (line.0, LineState::default());
+        let evicted =
+            (number != FREE).then(|| Evicted { line: LineAddr(number), dirty: state.dirty, valid: state.valid });
         self.is_used = true;
-        self.lines[at] = LineState::default();
         self.rejuvenate(set, position);
-        Some((WayIndex(at as u32), victim))
+        Some((index, evicted))
     }
 
     /// Where the way stands in its set's order that is free, or that the policy chooses among those that may go.
     #[cold]
     fn position_by_policy(&mut self, set: u32) -> Option<usize> {
-        let row = self.row(set);
-        let usable = row.start..row.start + self.usable as usize;
-        let free = usable.clone().find(|&at| self.numbers[at] == FREE).map(|at| (at - row.start) as u32);
+        let first = (set * self.ways) as usize;
+        let usable = &self.array[first..first + self.usable as usize];
+        let free = usable.iter().position(|way| way.number == FREE).map(|way| way as u32);
         let policy = self.policy.as_mut()?;
         let way = free.or_else(|| {
             let mut ways = Ways::default();
-            usable.filter(|&at| self.lines[at].pending.is_empty()).for_each(|at| ways.insert((at - row.start) as u32));
+            (0..).zip(usable).filter(|(_, w)| w.state.pending.is_empty()).for_each(|(way, _)| ways.insert(way));
             let chosen = policy.victim(set, &ways);
             ways.contains(chosen).then_some(chosen)
         })?;
-        self.order[row].iter().position(|&w| u32::from(w) == way)
+        Some(self.rows.position(set, way))
     }
 
     /// Invalidates the line in a way, and the sectors that are pending for it.
@@ -299,16 +340,14 @@ impl Tags {
 
     /// Removes a line and gives its last state.
     pub fn remove(&mut self, set: u32, line: LineAddr) -> Option<LineState> {
-        let row = self.row(set);
-        let way = self.numbers[row.clone()].iter().position(|&t| t == line.0)?;
-        self.numbers[row.start + way] = FREE;
-        let gone = std::mem::take(&mut self.lines[row.start + way]);
+        let way = self.way_of(set, line)?;
+        let index = self.index(set, way);
+        let slot = &mut self.array[index.0 as usize];
+        slot.number = FREE;
+        let gone = std::mem::take(&mut slot.state);
         // The free way is the next to be used.
-        let order = &mut self.order[row];
-        if let Some(position) = order.iter().position(|&w| usize::from(w) == way) {
-            order[position..].rotate_left(1);
-        }
-        self.tell_invalidated(WayIndex((set * self.ways) + way as u32));
+        self.rows.to_back(set, way, self.ways);
+        self.tell_invalidated(index);
         Some(gone)
     }
 
@@ -322,22 +361,24 @@ impl Tags {
     /// Invalidates all lines; dirty and pending sectors are forgotten.
     pub fn clear(&mut self) {
         if self.policy.is_some() {
-            (0..self.numbers.len() as u32).for_each(|at| self.tell_invalidated(WayIndex(at)));
+            (0..self.array.len() as u32).for_each(|at| self.tell_invalidated(WayIndex(at)));
         }
-        self.numbers.fill(FREE);
-        self.lines.fill(LineState::default());
-        self.is_used = false;
+        if std::mem::take(&mut self.is_used) {
+            for way in &mut self.array {
+                (way.number, way.state) = (FREE, LineState::default());
+            }
+        }
     }
 
     /// All ways that can be filled; none if nothing was ever inserted.
     pub fn indices(&self) -> impl Iterator<Item = WayIndex> + use<> {
-        let used = if self.is_used { self.numbers.len() as u32 } else { 0 };
+        let used = if self.is_used { self.array.len() as u32 } else { 0 };
         (0..used).map(WayIndex)
     }
 
     /// All lines that are present.
     pub fn iter(&self) -> impl Iterator<Item = (LineAddr, &LineState)> {
-        self.numbers.iter().zip(&self.lines).filter(|(t, _)| **t != FREE).map(|(t, l)| (LineAddr(*t), l))
+        self.array.iter().filter(|way| way.number != FREE).map(|way| (LineAddr(way.number), &way.state))
     }
 }
 
