@@ -55,12 +55,15 @@ impl Add for Cycles {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Clock {
     khz: u64,
+    /// 2^64 / kHz, rounded down: a product is cheaper than a division.
+    reciprocal: u64,
 }
 
 impl Clock {
     /// A clock of that many kilohertz (at least 1).
     pub const fn from_khz(khz: u64) -> Self {
-        Self { khz: if khz == 0 { 1 } else { khz } }
+        let khz = if khz == 0 { 1 } else { khz };
+        Self { khz, reciprocal: u64::MAX / khz }
     }
 
     /// Its frequency in kilohertz.
@@ -69,21 +72,33 @@ impl Clock {
     }
 
     /// When edge `n` is.
+    #[inline]
     pub const fn edge(self, n: Cycles) -> Picos {
         // 64 bits hold 18 billion edges; beyond that the slow way is exact too.
         match n.0.checked_mul(1_000_000_000) {
-            Some(product) => Picos(product.div_ceil(self.khz)),
+            Some(product) => Picos(self.divide_up(product)),
             None => Picos((n.0 as u128 * 1_000_000_000).div_ceil(self.khz as u128) as u64),
         }
     }
 
+    /// A number divided by the frequency, rounded up.
+    #[inline]
+    const fn divide_up(self, n: u64) -> u64 {
+        // The reciprocal is too small by less than one, so the quotient by less than two.
+        let quotient = ((n as u128 * self.reciprocal as u128) >> 64) as u64;
+        let rest = n - quotient * self.khz;
+        quotient + (rest > 0) as u64 + (rest > self.khz) as u64 + (rest > 2 * self.khz) as u64
+    }
+
     /// The first edge at or after `t`.
+    #[inline]
     pub const fn next(self, t: Picos) -> Cycles {
         let passed = self.passed(t);
         if self.edge(passed).0 == t.0 { passed } else { Cycles(passed.0 + 1) }
     }
 
     /// The last edge at or before `t`: how many cycles have passed.
+    #[inline]
     pub const fn passed(self, t: Picos) -> Cycles {
         let n = match t.0.checked_mul(self.khz) {
             Some(product) => product / 1_000_000_000,
@@ -94,6 +109,7 @@ impl Clock {
     }
 
     /// The span of `n` cycles, rounded up.
+    #[inline]
     pub const fn span(self, n: Cycles) -> Picos {
         self.edge(n)
     }
@@ -114,12 +130,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn edges_and_times_agree(khz in 1u64..10_000_000, n in 0u64..1 << 40) {
-            let c = Clock::from_khz(khz);
-            let t = c.edge(Cycles(n));
-            prop_assert_eq!(c.next(t), Cycles(n));
-            prop_assert_eq!(c.passed(t), Cycles(n));
-            prop_assert_eq!(c.next(Picos(t.0 + 1)), Cycles(n + 1));
+        fn edges_and_times_agree(khz in 1u64..10_000_000, n in 0u64..1 << 40, short in 0u64..1 << 33) {
+            for n in [n, short] {
+                let c = Clock::from_khz(khz);
+                let t = c.edge(Cycles(n));
+                prop_assert_eq!(u128::from(t.0), (u128::from(n) * 1_000_000_000).div_ceil(u128::from(khz)));
+                prop_assert_eq!(c.next(t), Cycles(n));
+                prop_assert_eq!(c.passed(t), Cycles(n));
+                prop_assert_eq!(c.next(Picos(t.0 + 1)), Cycles(n + 1));
+            }
         }
     }
 }

@@ -44,9 +44,9 @@ impl Home {
 /// slice, exclusive-ored with a hash of its upper bits. Both hashes fold the number by exclusive-or, as the address hashes
 /// of real GPUs do. Memory in stacks has a map of its own ([`StackMap`]).
 pub(super) struct Interleave {
-    slices: u32,
-    sets: u32,
-    channels: u32,
+    slices: Divisor,
+    sets: Divisor,
+    channels: Divisor,
     /// Slices of a channel; 0 if slices belong to none, because they sit at the crossbar.
     per_channel: u32,
     /// Lines of a chunk, as a power of two.
@@ -58,9 +58,9 @@ impl Interleave {
     pub(super) fn new(config: &GpuConfig) -> Self {
         let at_crossbar = config.l2.location == SliceLocation::Crossbar;
         Self {
-            slices: config.l2.slices,
-            sets: config.l2.sets,
-            channels: config.dram.channels,
+            slices: Divisor::new(config.l2.slices),
+            sets: Divisor::new(config.l2.sets),
+            channels: Divisor::new(config.dram.channels),
             per_channel: if at_crossbar { 0 } else { config.l2.slices / config.dram.channels },
             chunk_shift: (config.l2.interleave.0 / LINE_BYTES).max(1).ilog2(),
             place: StackMap::of(config).map(|map| Box::new(map) as Box<dyn Place>),
@@ -87,25 +87,25 @@ impl Interleave {
         let Placed { partition, local } = placed;
         if self.per_channel == 0 {
             // All slices serve all partitions: the pair of numbers is one number.
-            let (slice, in_slice) = self.deal(local * u64::from(self.channels) + u64::from(partition), self.slices);
+            let (slice, in_slice) = self.deal(local * u64::from(self.channels.by) + u64::from(partition), self.slices);
             return self.at(slice, in_slice, partition, local);
         }
         let (chunk, within) = (local >> self.chunk_shift, local & ((1 << self.chunk_shift) - 1));
-        let (group, position) = divide(chunk, self.per_channel);
+        let (group, position) = (chunk / u64::from(self.per_channel), (chunk % u64::from(self.per_channel)) as u32);
         let slice = partition * self.per_channel + position;
         self.at(slice, group << self.chunk_shift | within, partition, local)
     }
 
     fn at(&self, slice: u32, in_slice: u64, partition: u32, local: u64) -> Home {
-        let set = divide(in_slice ^ fold(divide(in_slice, self.sets).0), self.sets).1;
+        let set = self.sets.divide(in_slice ^ fold(self.sets.divide(in_slice).0)).1;
         Home { slice: slice as u16, partition: partition as u16, set, local: LocalLine(local) }
     }
 
     /// Deals lines to so many members: which one, and the line's number there.
     #[inline]
-    fn deal(&self, line: u64, members: u32) -> (u32, u64) {
-        let (group, position) = divide(line >> self.chunk_shift, members);
-        let member = divide(u64::from(position) + fold(group), members).1;
+    fn deal(&self, line: u64, members: Divisor) -> (u32, u64) {
+        let (group, position) = members.divide(line >> self.chunk_shift);
+        let member = members.divide(u64::from(position) + fold(group)).1;
         (member, group << self.chunk_shift | line & ((1 << self.chunk_shift) - 1))
     }
 
@@ -121,12 +121,31 @@ impl Interleave {
     }
 }
 
-/// Quotient and remainder; short numbers are divided faster.
-#[inline]
-fn divide(n: u64, by: u32) -> (u64, u32) {
-    match u32::try_from(n) {
-        Ok(n) => (u64::from(n / by), n % by),
-        Err(_) => (n / u64::from(by), (n % u64::from(by)) as u32),
+/// A number that others are divided by, of which short ones are multiplied instead.
+#[derive(Clone, Copy)]
+struct Divisor {
+    by: u32,
+    /// 2^64 divided by it, rounded up: exact for numbers of 32 bits (Lemire, Kaser and Kurz, "Faster remainder by direct
+    /// computation", 2019).
+    reciprocal: u64,
+}
+
+impl Divisor {
+    fn new(by: u32) -> Self {
+        let by = by.max(1);
+        Self { by, reciprocal: (u64::MAX / u64::from(by)).wrapping_add(1) }
+    }
+
+    /// Quotient and remainder.
+    #[inline]
+    fn divide(self, n: u64) -> (u64, u32) {
+        match u32::try_from(n) {
+            Ok(short) if self.by > 1 => {
+                let quotient = ((u128::from(self.reciprocal) * u128::from(short)) >> 64) as u32;
+                (quotient.into(), short - quotient * self.by)
+            }
+            _ => (n / u64::from(self.by), (n % u64::from(self.by)) as u32),
+        }
     }
 }
 
@@ -164,6 +183,16 @@ mod tests {
     fn lines_are_dealt_evenly_and_one_to_one() {
         check(&interleave(&[]));
         check(&interleave(&["l2.location=crossbar"]));
+    }
+
+    #[test]
+    fn a_divisor_divides() {
+        for by in [1, 2, 3, 7, 24, 48, 96, 1 << 20, u32::MAX] {
+            for n in [0, 1, 6, 95, 96, 97, 12_345_678, u64::from(u32::MAX), 1 << 40, u64::MAX] {
+                let (quotient, rest) = Divisor::new(by).divide(n);
+                assert_eq!((quotient, u64::from(rest)), (n / u64::from(by), n % u64::from(by)), "{n} / {by}");
+            }
+        }
     }
 
     #[test]

@@ -429,7 +429,7 @@ impl Machine {
             self.issue_to_vault(request, ready);
             return;
         }
-        let data = if r.kind == RequestKind::Read { 0 } else { 32 * r.sectors.count() };
+        let data = if r.kind == RequestKind::Read { 0 } else { r.sectors.count() };
         let leaves = self.core_time(ready);
         let crossing = self.crossbar.send_to_slice(r.sm, leaves, data);
         self.stats.wait_request_port += crossing.waited;
