@@ -9,6 +9,9 @@
 /// Cycles ahead of now that can be taken.
 const AHEAD: u64 = 1024;
 const WORDS: u64 = AHEAD / 64;
+/// The first cycles of frames of 1, 2, 4, 8, 16 and 32 cycles, among 64.
+const STARTS: [u64; 6] =
+    [u64::MAX, u64::MAX / 0b11, u64::MAX / 0xf, u64::MAX / 0xff, u64::MAX / 0xffff, u64::MAX / 0xffff_ffff];
 
 /// The cycles of one unit.
 #[derive(Clone)]
@@ -83,9 +86,36 @@ impl Calendar {
     /// at odd times do not leave gaps too short for anybody.
     #[inline]
     pub(crate) fn find_frame(&self, cycle: u64, length: u32) -> Option<u64> {
-        let wanted = u64::MAX >> (64 - length.clamp(1, 64));
         let end = (self.first + WORDS - 1) * 64;
-        let mut frame = cycle.max(self.first * 64) / u64::from(length) * u64::from(length);
+        let cycle = cycle.max(self.first * 64);
+        if !length.is_power_of_two() || length > 32 {
+            return self.find_odd_frame(cycle, length, end);
+        }
+        // All frames of 64 cycles at once: the first cycle of each tells whether any of its cycles is taken.
+        let starts = STARTS[length.trailing_zeros() as usize];
+        let mut frame = cycle & !u64::from(length - 1);
+        while frame < end {
+            let mut taken = self.window(frame);
+            let mut half = length / 2;
+            while half > 0 {
+                taken |= taken >> half;
+                half /= 2;
+            }
+            let free = !taken & starts;
+            if free != 0 {
+                let found = frame + u64::from(free.trailing_zeros());
+                return (found + u64::from(length) <= end).then_some(found);
+            }
+            frame += 64;
+        }
+        None
+    }
+
+    /// The same for frames of any length, one after another.
+    #[cold]
+    fn find_odd_frame(&self, cycle: u64, length: u32, end: u64) -> Option<u64> {
+        let wanted = u64::MAX >> (64 - length.clamp(1, 64));
+        let mut frame = cycle / u64::from(length) * u64::from(length);
         while frame + u64::from(length) <= end {
             if self.window(frame) & wanted == 0 {
                 return Some(frame);
@@ -181,6 +211,21 @@ mod tests {
             c.take(frame, 8);
         }
         assert_eq!(c.find_frame(8, 8), Some(8));
+    }
+
+    #[test]
+    fn frames_are_found_at_once_as_one_after_another() {
+        for length in [1, 2, 4, 8, 16, 32] {
+            let mut c = Calendar::default();
+            c.forget(200);
+            // Cycles without a pattern, closer together the farther away.
+            for k in 0..600u64 {
+                c.take_one(192 + (k * k * 7 + k / 3) % (AHEAD - 64));
+                let from = 192 + k;
+                let end = (c.first + WORDS - 1) * 64;
+                assert_eq!(c.find_frame(from, length), c.find_odd_frame(from, length, end), "{length} from {from}");
+            }
+        }
     }
 
     #[test]
