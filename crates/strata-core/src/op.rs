@@ -258,6 +258,11 @@ pub struct OpBatch {
 }
 
 impl OpBatch {
+    /// An empty batch with room for a segment of usual length: thousands of warps need not grow theirs step by step.
+    pub fn with_room() -> Self {
+        Self { ops: Vec::with_capacity(32), addresses: Vec::with_capacity(4), scattered: Vec::new() }
+    }
+
     /// Empties the batch, keeps the memory.
     pub fn clear(&mut self) {
         self.ops.clear();
@@ -266,6 +271,7 @@ impl OpBatch {
     }
 
     /// Adds a set of addresses that lie anywhere; those of lanes outside `mask` are not looked at.
+    #[inline]
     pub fn scatter(&mut self, mask: LaneMask, space: Space, addresses: &[u64; LANES]) {
         let pattern = Pattern::Scattered(self.scattered.len() as u32);
         self.scattered.push(std::array::from_fn(|l| Addr(if mask >> l & 1 != 0 { addresses[l] } else { 0 })));
@@ -273,6 +279,7 @@ impl OpBatch {
     }
 
     /// The addresses of a set, one per lane; lanes outside its mask hold [`Addr`] 0.
+    #[inline]
     pub fn lanes(&self, set: &AddressSet) -> [Addr; LANES] {
         std::array::from_fn(|l| if set.mask >> l & 1 != 0 { self.lane(set, l) } else { Addr(0) })
     }

@@ -15,38 +15,45 @@ use strata_core::{LANES, LaneMask};
 const BARRIERS: usize = 16;
 
 /// One CTA barrier between two openings.
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 struct BarrierState {
-    /// Lanes that came, by warp.
-    came: Vec<LaneMask>,
     /// Threads it was said to wait for, if it was said.
     count: Option<u32>,
     /// True predicates and threads so far, for reductions.
     trues: u32,
     threads: u32,
-    used: bool,
-}
-
-impl BarrierState {
-    fn reset(&mut self) {
-        self.came.fill(0);
-        (self.count, self.trues, self.threads, self.used) = (None, 0, 0, false);
-    }
 }
 
 /// The barriers of a CTA.
 pub(crate) struct Barriers {
-    states: Vec<BarrierState>,
+    states: [BarrierState; BARRIERS],
+    /// Lanes that came to each, by warp.
+    came: Vec<LaneMask>,
+    warps: usize,
+    /// Barriers that somebody has come to, as a set.
+    used: u32,
 }
 
 impl Barriers {
     pub(crate) fn new(warps: usize) -> Self {
-        let state = BarrierState { came: vec![0; warps], ..BarrierState::default() };
-        Self { states: vec![state; BARRIERS] }
+        Self { states: [BarrierState::default(); BARRIERS], came: vec![0; BARRIERS * warps], warps, used: 0 }
     }
 
     fn reset(&mut self) {
-        self.states.iter_mut().for_each(BarrierState::reset);
+        while self.used != 0 {
+            self.reset_one(self.used.trailing_zeros() as usize);
+        }
+    }
+
+    fn reset_one(&mut self, id: usize) {
+        self.states[id] = BarrierState::default();
+        self.came[id * self.warps..(id + 1) * self.warps].fill(0);
+        self.used &= !(1 << id);
+    }
+
+    /// Lanes that came to a barrier, by warp.
+    fn came(&self, id: usize) -> &[LaneMask] {
+        &self.came[id * self.warps..(id + 1) * self.warps]
     }
 
     /// Lanes of a warp come to barrier `id`.
@@ -63,8 +70,8 @@ impl Barriers {
             let what = format!("barrier {id} does not exist; a block has barriers 0 to {}", BARRIERS - 1);
             return Err(Cause::Unsupported { what });
         };
-        state.used = true;
-        state.came[warp] |= lanes;
+        self.used |= 1 << id;
+        self.came[id as usize * self.warps + warp] |= lanes;
         state.count = count.or(state.count);
         if reduces {
             state.trues += (predicate & lanes).count_ones();
@@ -75,35 +82,34 @@ impl Barriers {
 
     /// A barrier and how far it is, for a message.
     fn name(&self, id: u8) -> String {
-        let state = &self.states[usize::from(id)];
-        let came: u32 = state.came.iter().map(|lanes| lanes.count_ones()).sum();
-        match state.count {
+        let came: u32 = self.came(id.into()).iter().map(|lanes| lanes.count_ones()).sum();
+        match self.states[usize::from(id)].count {
             Some(count) => format!("barrier {id} ({came} of {count} threads came)"),
             None => format!("barrier {id} ({came} threads came)"),
         }
     }
 
     /// A barrier that everybody has come to who still can, with its true predicates and threads; it is reset.
-    fn take_complete(&mut self, live: &[LaneMask]) -> Option<(u8, u32, u32)> {
-        for (id, state) in self.states.iter_mut().enumerate().filter(|(_, s)| s.used) {
+    fn take_complete(&mut self, warps: &[Warp]) -> Option<(u8, u32, u32)> {
+        let mut used = self.used;
+        while used != 0 {
+            let id = used.trailing_zeros() as usize;
+            used &= used - 1;
+            let (state, mut came) = (self.states[id], self.came(id).iter().zip(warps));
             let complete = match state.count {
                 // A warp all of whose live lanes came counts whole, as on hardware.
                 Some(count) => {
-                    let threads: u32 = (state.came.iter().zip(live))
-                        .map(
-                            |(&came, &live)| {
-                                if came != 0 && live & !came == 0 { LANES as u32 } else { came.count_ones() }
-                            },
-                        )
-                        .sum();
-                    threads >= count
+                    let whole = |came: LaneMask, live: LaneMask| came != 0 && live & !came == 0;
+                    let threads = |(&came, warp): (&LaneMask, &Warp)| {
+                        if whole(came, warp.live) { LANES as u32 } else { came.count_ones() }
+                    };
+                    came.map(threads).sum::<u32>() >= count
                 }
-                None => state.came.iter().zip(live).all(|(&came, &live)| live & !came == 0),
+                None => came.all(|(&came, warp)| warp.live & !came == 0),
             };
             if complete {
-                let result = (id as u8, state.trues, state.threads);
-                state.reset();
-                return Some(result);
+                self.reset_one(id);
+                return Some((id as u8, state.trues, state.threads));
             }
         }
         None
@@ -232,9 +238,8 @@ impl Cta {
 
     /// Opens every barrier that is complete; says whether there was one.
     pub(crate) fn open_barriers(&mut self, x: &mut Exec<'_>) -> bool {
-        let live: Vec<LaneMask> = self.warps.iter().map(|w| w.live).collect();
         let mut opened = false;
-        while let Some((id, trues, threads)) = self.barriers.take_complete(&live) {
+        while let Some((id, trues, threads)) = self.barriers.take_complete(&self.warps) {
             opened = true;
             for w in 0..self.warps.len() {
                 Self::select_warp(x, w);

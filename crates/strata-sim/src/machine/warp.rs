@@ -75,18 +75,22 @@ pub(super) struct WarpState {
 
 impl WarpState {
     pub(super) fn new() -> Self {
+        Self::with_buffers(OpBatch::with_room(), Vec::new())
+    }
+
+    fn with_buffers(batch: OpBatch, ready: Vec<Ready>) -> Self {
         Self {
             sm: 0,
             cta: 0,
             epoch: 0,
             scheduler: 0,
-            batch: OpBatch::default(),
+            batch,
             view: NONE,
             next: 0,
             slots_taken: 0,
             issued: NEVER,
             stop: Stop::Ready,
-            ready: Vec::new(),
+            ready,
             time: 0,
             started: 0,
             blocked: NONE,
@@ -104,7 +108,7 @@ impl WarpState {
         batch.clear();
         ready.fill(Ready::at(0));
         let epoch = self.epoch + 1;
-        *self = Self { sm, cta, epoch, scheduler, batch, ready, time: at, started: at, ..Self::new() };
+        *self = Self { sm, cta, epoch, scheduler, time: at, started: at, ..Self::with_buffers(batch, ready) };
     }
 
     /// True if it waits for a register.
