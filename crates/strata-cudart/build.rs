@@ -8,6 +8,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs;
+use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -29,7 +30,15 @@ fn main() {
         }
     }
     list.push(']');
+    println!("cargo:rustc-env=STRATA_LIBRARIES={:016x}", hash(&out));
     fs::write(out.join("libraries.rs"), list).expect("OUT_DIR is writable");
+}
+
+/// A hash of all libraries: reading two megabytes takes longer than many a simulation.
+fn hash(out: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    NAMES.iter().filter_map(|name| fs::read(out.join(name)).ok()).for_each(|bytes| hasher.write(&bytes));
+    hasher.finish()
 }
 
 fn variable(name: &str, default: &str) -> OsString {

@@ -4,8 +4,7 @@ use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use strata_core::files::AtomicFile;
-use strata_core::fnv::Fnv1a64;
-use strata_cudart::LIBRARIES;
+use strata_cudart::{LIBRARIES, LIBRARIES_HASH};
 use strata_run::LabError;
 
 /// The folder that holds `libcudart.so` under all its names, made if need be.
@@ -13,8 +12,7 @@ pub(crate) fn folder() -> Result<PathBuf, LabError> {
     if LIBRARIES.is_empty() {
         return Err(LabError::Request("CUDA programs can be run on Linux only".into()));
     }
-    let all: Vec<u8> = LIBRARIES.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
-    let folder = cache().join(format!("cudart-{}", Fnv1a64::of(&all)));
+    let folder = cache().join(format!("cudart-{LIBRARIES_HASH}"));
     for (name, bytes) in LIBRARIES {
         let path = folder.join(name);
         // The folder is named by what is in it, and files appear whole: one that is there is right.

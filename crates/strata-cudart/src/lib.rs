@@ -15,3 +15,7 @@ pub mod protocol;
 /// The shared library under each name a program may ask for (`libcudart.so.13`…); empty where the system has no such thing.
 #[cfg(not(strata_client))]
 pub const LIBRARIES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/libraries.rs"));
+
+/// A hash of all of them, in hexadecimal: who unpacks them names the folder by it.
+#[cfg(not(strata_client))]
+pub const LIBRARIES_HASH: &str = env!("STRATA_LIBRARIES");
