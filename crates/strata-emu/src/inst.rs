@@ -50,6 +50,7 @@ pub(crate) struct Inst {
 const _: () = assert!(size_of::<Inst>() <= 64, "an instruction is a cache line");
 
 /// The name of a kind, and of its fields.
+#[cfg(debug_assertions)]
 #[derive(Debug)]
 pub(crate) struct Layout {
     name: &'static str,
@@ -58,6 +59,7 @@ pub(crate) struct Layout {
 
 /// What the five numbers are for one kind of instruction.
 pub(crate) trait Kind {
+    #[cfg(debug_assertions)]
     const LAYOUT: &'static Layout;
     fn load(i: &Inst) -> Self;
     fn store(self, i: &mut Inst);
@@ -199,6 +201,7 @@ macro_rules! kinds {
         pub(crate) struct $Kind { $($(#[$field_doc])* pub(crate) $field: $ty,)+ }
 
         impl Kind for $Kind {
+            #[cfg(debug_assertions)]
             const LAYOUT: &'static Layout =
                 &Layout { name: stringify!($Kind), fields: &[$(stringify!($field)),+] };
 
