@@ -33,6 +33,18 @@ fn cpu() -> Option<Duration> {
     Duration::try_from(rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime)).ok()
 }
 
+/// CPU time of all threads of this process since it began; none where the system does not tell.
+#[cfg(unix)]
+pub fn process_cpu() -> Duration {
+    Duration::try_from(rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime)).unwrap_or_default()
+}
+
+/// CPU time of all threads of this process since it began; none where the system does not tell.
+#[cfg(not(unix))]
+pub fn process_cpu() -> Duration {
+    Duration::ZERO
+}
+
 #[cfg(not(unix))]
 fn cpu() -> Option<Duration> {
     None

@@ -1,9 +1,13 @@
 //! The speed of simulation: a fixed set of programs, without time and timed, on one core.
 //!
-//! Rates are per second of CPU time inside launches ([`strata_run::stopwatch`]), the best of a few repetitions: programs are
-//! deterministic, so the fastest repetition is the one that others disturbed least.
+//! Two figures are given. *Inside launches* is the CPU time that simulation takes ([`strata_run::stopwatch`]), the best of a few
+//! repetitions: programs are deterministic, so the fastest repetition is the one that others disturbed least. *Whole process*
+//! is what a user waits for: the CPU time of a process that starts, makes inputs, runs the program once, checks it and ends.
+//! Another simulator's figures are of whole processes, so factors are, too.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
+use std::path::Path;
 use strata_core::Stats;
 use strata_host::Device;
 use strata_run::LabError;
@@ -15,23 +19,75 @@ use strata_run::table::{Align, columns, grouped, short};
 use strata_sim::config::GpuConfig;
 use strata_workloads::{Instance, Purpose, Workload, instances};
 
-/// The machine of the timed runs, unless another is named.
-pub const DEFAULT_GPU: &str = "titan-x-pascal";
+/// The machines of the timed runs, unless others are named.
+pub const DEFAULT_GPUS: [&str; 2] = ["v100", "titan-x-pascal"];
 
 const REPETITIONS: usize = 3;
 const SEED: u64 = 1;
 
-/// Thread instructions per second of CPU time that GPGPU-Sim 4.2 simulates, for programs of the same kind (its `vecadd`,
-/// `sgemm`, `stencil`, `reduction`, random gather and `BFS`). Fixed numbers: which host and configuration they were taken
-/// on is not recorded, so a factor over them is good to its order of magnitude.
-const GPGPU_SIM: [(&str, f64); 6] = [
-    ("vectoradd", 130e3),
-    ("matmul-tiled", 351e3),
-    ("stencil", 185e3),
-    ("reduction", 320e3),
-    ("gather", 26e3),
-    ("bfs", 34e3),
+/// How fast another simulator is.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peer {
+    /// Its name and version.
+    pub simulator: String,
+    /// When, where and how it was measured.
+    pub measured: String,
+    /// Its speed, program by program.
+    pub rows: Vec<PeerRow>,
+}
+
+/// The speed of another simulator on one program.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PeerRow {
+    /// Our name of the program.
+    pub name: String,
+    /// Thread instructions per second of CPU time of the whole process.
+    pub thread_instructions_per_second: f64,
+}
+
+/// GPGPU-Sim 4.2 on CUDA programs of the same eight shapes (vecadd, saxpy, tiled sgemm, stencil, reduction, random gather, pointer
+/// chase, BFS), V100 configuration, whole processes on a quiet machine, November 2026.
+const GPGPU_SIM: [(&str, f64); 8] = [
+    ("vectoradd", 161e3),
+    ("saxpy", 144e3),
+    ("matmul-tiled", 359e3),
+    ("stencil", 200e3),
+    ("reduction", 392e3),
+    ("gather", 33.5e3),
+    ("chase", 17.9e3),
+    ("bfs", 63.0e3),
 ];
+
+impl Default for Peer {
+    fn default() -> Self {
+        let row = |(name, speed): (&str, f64)| PeerRow { name: name.to_owned(), thread_instructions_per_second: speed };
+        Self {
+            simulator: "GPGPU-Sim 4.2".to_owned(),
+            measured: "November 2026, V100 configuration, whole processes, CUDA programs of the same shapes".to_owned(),
+            rows: GPGPU_SIM.into_iter().map(row).collect(),
+        }
+    }
+}
+
+impl Peer {
+    /// Figures that somebody has measured: a JSON file with `simulator`, `measured` and `rows`.
+    pub fn read(path: &Path) -> Result<Self, LabError> {
+        let text = std::fs::read_to_string(path).map_err(|e| LabError::io("read", path, e))?;
+        serde_json::from_str(&text).map_err(|e| {
+            LabError::Request(format!(
+                "`{}`: {e}; it should be {{\"simulator\": TEXT, \"measured\": TEXT, \"rows\": [{{\"name\": PROGRAM, \
+                 \"thread_instructions_per_second\": NUMBER}}]}}",
+                path.display()
+            ))
+        })
+    }
+
+    fn speed(&self, name: &str) -> Option<f64> {
+        self.rows.iter().find(|row| row.name == name).map(|row| row.thread_instructions_per_second)
+    }
+}
 
 /// One program in one mode.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,15 +98,21 @@ pub struct Speed {
     pub instance: &'static str,
     /// CPU time inside launches, of the fastest repetition.
     pub cpu_seconds: f64,
+    /// CPU time of a whole process that does nothing else, if it is timed and was asked for.
+    pub process_cpu_seconds: Option<f64>,
     /// Thread instructions of the program.
     pub thread_instructions: u64,
     /// What the machine did; `None` if the run was functional.
     pub timed: Option<Timed>,
+    /// Thread instructions per second of the peer, if the run is timed and there is a figure.
+    pub peer: Option<f64>,
 }
 
 /// What a timed run did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timed {
+    /// The machine.
+    pub gpu: String,
     /// Core cycles of the launches.
     pub cycles: u64,
     /// Line requests to memory.
@@ -64,48 +126,102 @@ impl Speed {
         if self.timed.is_some() { "timed" } else { "functional" }
     }
 
-    fn per_second(&self, count: u64) -> f64 {
+    /// So many of something, per second inside launches.
+    pub fn per_second(&self, count: u64) -> f64 {
         // A run too short for the clock is no faster than its resolution.
         count as f64 / self.cpu_seconds.max(1e-9)
     }
 
-    /// GPGPU-Sim's thread instructions per second, if this run is timed and there is a figure.
-    pub fn gpgpu_sim(&self) -> Option<f64> {
-        let figure = GPGPU_SIM.iter().find(|(name, _)| *name == self.name).map(|(_, figure)| *figure);
-        figure.filter(|_| self.timed.is_some())
+    /// Thread instructions per second of the whole process.
+    pub fn per_process_second(&self) -> Option<f64> {
+        self.process_cpu_seconds.map(|seconds| self.thread_instructions as f64 / seconds.max(1e-9))
     }
 
-    /// How many times faster than that.
+    /// How many times faster than the peer, whole process against whole process.
     pub fn factor(&self) -> Option<f64> {
-        self.gpgpu_sim().map(|figure| self.per_second(self.thread_instructions) / figure)
+        self.per_process_second().zip(self.peer).map(|(ours, theirs)| ours / theirs)
     }
 }
 
 /// All programs.
 #[derive(Clone, Debug)]
 pub struct Speeds {
-    /// The machine of the timed runs.
-    pub gpu: String,
-    /// Each program functional, then timed.
+    /// Each program functional, then timed on each machine.
     pub rows: Vec<Speed>,
+    /// Whom the factors are over.
+    pub peer: Peer,
     /// Programs that failed or computed something wrong, with the reason.
     pub failures: Vec<String>,
 }
 
-/// Runs every program of the set; timed runs on the machine `gpu` with overrides `set`.
-pub fn measure(gpu: &str, set: &[String], progress: &mut dyn FnMut(Step<'_>)) -> Result<Speeds, LabError> {
-    let config = gpus::gpu(gpu, set)?.config;
-    let set: Vec<_> = instances(Purpose::Bench).flat_map(|run| [(run, None), (run, Some(&config))]).collect();
+/// What is to be measured.
+pub struct Plan<'a> {
+    /// Programs by name; none: all.
+    pub programs: &'a [String],
+    /// Machines of the timed runs.
+    pub gpus: &'a [String],
+    /// Overrides of their parameters.
+    pub set: &'a [String],
+    /// Whom to compare with.
+    pub peer: Peer,
+}
+
+/// The CPU seconds of a process that runs a program of the set on a GPU once, or why there is none. Who has a command line can
+/// start one that calls [`once_on`].
+pub type WholeProcess<'a> = dyn FnMut(&str, &str) -> Result<f64, String> + 'a;
+
+/// Runs every program of the plan.
+pub fn measure(
+    plan: Plan<'_>,
+    mut whole: Option<&mut WholeProcess<'_>>,
+    progress: &mut dyn FnMut(Step<'_>),
+) -> Result<Speeds, LabError> {
+    let machines: Vec<_> =
+        plan.gpus.iter().map(|gpu| Ok((gpu, gpus::gpu(gpu, plan.set)?.config))).collect::<Result<_, LabError>>()?;
+    let programs = chosen(plan.programs)?;
+    let modes = || std::iter::once(None).chain(machines.iter().map(Some));
+    let set: Vec<_> = programs.iter().flat_map(|run| modes().map(move |mode| (run, mode))).collect();
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
-    for (done, ((workload, instance), machine)) in set.iter().enumerate() {
+    for (done, (run, machine)) in set.iter().enumerate() {
+        let &(workload, instance) = *run;
         let name = workload.info().name;
         progress(Step { done, of: set.len(), name });
-        match best(*workload, *instance, *machine) {
+        let speed = best(workload, instance, machine.map(|(_, config)| config)).and_then(|mut speed| {
+            if let Some((gpu, _)) = machine {
+                speed.process_cpu_seconds = whole.as_mut().map(|whole| whole(name, gpu)).transpose()?;
+                speed.peer = plan.peer.speed(name);
+            }
+            Ok(speed)
+        });
+        match speed {
             Ok(speed) => rows.push(speed),
             Err(why) => failures.push(format!("{name} {}: {why}", instance.label)),
         }
     }
-    Ok(Speeds { gpu: config.name, rows, failures })
+    Ok(Speeds { rows, peer: plan.peer, failures })
+}
+
+/// Runs one program of the set on a GPU, once: what a process does that is measured as a whole.
+pub fn once_on(program: &str, gpu: &str, set: &[String]) -> Result<(), LabError> {
+    let config = gpus::gpu(gpu, set)?.config;
+    for (workload, instance) in chosen(&[program.to_owned()])? {
+        once(workload, instance, Some(&config)).map_err(LabError::Request)?;
+    }
+    Ok(())
+}
+
+/// The programs of the set with these names; all if there are none.
+fn chosen(names: &[String]) -> Result<Vec<(&'static dyn Workload, Instance)>, LabError> {
+    let all: Vec<_> = instances(Purpose::Bench).collect();
+    let known: Vec<_> = all.iter().map(|(workload, _)| workload.info().name).collect();
+    if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        return Err(LabError::Request(format!(
+            "`{unknown}` is not in the benchmark's set; there are {}",
+            known.join(", ")
+        )));
+    }
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
+    Ok(all.into_iter().filter(|(workload, _)| wanted(workload.info().name)).collect())
 }
 
 fn best(workload: &'static dyn Workload, instance: Instance, machine: Option<&GpuConfig>) -> Result<Speed, String> {
@@ -138,7 +254,8 @@ fn once(workload: &'static dyn Workload, instance: Instance, machine: Option<&Gp
         thread_instructions += report.counts.thread_instructions();
     }
     let counted = |path: &str| stats.number(path).map(|value| value as u64);
-    let timed = counted("gpu.cycles").map(|cycles| Timed {
+    let timed = machine.zip(counted("gpu.cycles")).map(|(gpu, cycles)| Timed {
+        gpu: gpu.name.clone(),
         cycles,
         requests: counted("gpu.requests").unwrap_or(0),
         l2_missing_sectors: counted("gpu.l2.reads")
@@ -146,23 +263,51 @@ fn once(workload: &'static dyn Workload, instance: Instance, machine: Option<&Gp
             .saturating_sub(counted("gpu.l2.read_hits").unwrap_or(0)),
     });
     let cpu_seconds = total.get().cpu.as_secs_f64();
-    Ok(Speed { name: workload.info().name, instance: instance.label, cpu_seconds, thread_instructions, timed })
+    Ok(Speed {
+        name: workload.info().name,
+        instance: instance.label,
+        cpu_seconds,
+        process_cpu_seconds: None,
+        thread_instructions,
+        timed,
+        peer: None,
+    })
 }
 
 impl Speeds {
+    /// The geometric mean of the factors on a machine, and of how many programs.
+    fn mean_factor(&self, gpu: &str) -> (f64, usize) {
+        let on = |row: &&Speed| row.timed.as_ref().is_some_and(|timed| timed.gpu == gpu);
+        let factors: Vec<f64> = self.rows.iter().filter(on).filter_map(Speed::factor).collect();
+        let mean = factors.iter().map(|factor| factor.ln()).sum::<f64>() / factors.len().max(1) as f64;
+        (mean.exp(), factors.len())
+    }
+
+    fn gpus(&self) -> Vec<&str> {
+        let mut gpus: Vec<&str> = Vec::new();
+        for timed in self.rows.iter().filter_map(|row| row.timed.as_ref()) {
+            if !gpus.contains(&timed.gpu.as_str()) {
+                gpus.push(&timed.gpu);
+            }
+        }
+        gpus
+    }
+
     /// Everything, as `strata bench` prints it.
     pub fn table(&self) -> String {
         let headings = [
             ("program", Align::Left),
             ("instance", Align::Left),
-            ("mode", Align::Left),
-            ("thread instructions", Align::Right),
-            ("CPU s", Align::Right),
-            ("thread in/s", Align::Right),
+            ("machine", Align::Left),
+            ("thread instr.", Align::Right),
+            ("CPU s, launches", Align::Right),
+            ("instr./s", Align::Right),
             ("requests/s", Align::Right),
             ("L2-missing sectors/s", Align::Right),
             ("cycles", Align::Right),
-            ("GPGPU-Sim 4.2", Align::Right),
+            ("CPU s, process", Align::Right),
+            ("instr./s", Align::Right),
+            ("peer", Align::Right),
             ("factor", Align::Right),
         ];
         let rows: Vec<_> = self
@@ -170,26 +315,40 @@ impl Speeds {
             .iter()
             .map(|speed| {
                 let timed = |show: &dyn Fn(&Timed) -> String| speed.timed.as_ref().map_or_else(String::new, show);
+                let figure = |figure: Option<f64>, show: &dyn Fn(f64) -> String| {
+                    timed(&|_| figure.map_or_else(|| "-".to_owned(), show))
+                };
                 vec![
                     speed.name.to_owned(),
                     speed.instance.to_owned(),
-                    speed.mode().to_owned(),
+                    speed.timed.as_ref().map_or_else(|| "functional".to_owned(), |timed| timed.gpu.clone()),
                     grouped(speed.thread_instructions),
                     format!("{:.4}", speed.cpu_seconds),
                     short(speed.per_second(speed.thread_instructions)),
                     timed(&|t| short(speed.per_second(t.requests))),
                     timed(&|t| short(speed.per_second(t.l2_missing_sectors))),
                     timed(&|t| grouped(t.cycles)),
-                    timed(&|_| speed.gpgpu_sim().map_or_else(|| "-".to_owned(), short)),
-                    timed(&|_| speed.factor().map_or_else(|| "-".to_owned(), |factor| format!("{factor:.0}x"))),
+                    figure(speed.process_cpu_seconds, &|seconds| format!("{seconds:.4}")),
+                    figure(speed.per_process_second(), &short),
+                    figure(speed.peer, &short),
+                    figure(speed.factor(), &|factor| format!("{factor:.0}x")),
                 ]
             })
             .collect();
-        format!(
-            "timed on {}; per second of CPU time inside launches, one core, best of {REPETITIONS}\n\n{}\n\
-             GPGPU-Sim's figures are fixed numbers, not measured in this run.\n",
-            self.gpu,
+        let mut text = format!(
+            "One core. Inside launches: best of {REPETITIONS}. Process: start, inputs, one run, check, end.\n\n{}",
             columns(&headings, &rows)
+        );
+        for gpu in self.gpus() {
+            let (mean, n) = self.mean_factor(gpu);
+            let of = self.rows.iter().filter(|row| row.timed.as_ref().is_some_and(|timed| timed.gpu == gpu)).count();
+            if n > 0 {
+                text += &format!("\n{gpu}: {mean:.0} times {}, geometric mean of {n} of {of}.", self.peer.simulator);
+            }
+        }
+        text + &format!(
+            "\nThe peer is {}: {}. Its figures are not measured in this run; give yours with `--beside FILE`.\n",
+            self.peer.simulator, self.peer.measured
         )
     }
 
@@ -204,19 +363,31 @@ impl Speeds {
                     "name": speed.name,
                     "instance": speed.instance,
                     "mode": speed.mode(),
+                    "gpu": speed.timed.as_ref().map(|t| &t.gpu),
                     "thread_instructions": speed.thread_instructions,
                     "thread_instructions_per_second": speed.per_second(speed.thread_instructions),
                     "requests_per_second": rate(|t| t.requests),
                     "l2_missing_sectors_per_second": rate(|t| t.l2_missing_sectors),
-                    "cycles": speed.timed.map(|t| t.cycles),
+                    "cycles": speed.timed.as_ref().map(|t| t.cycles),
                     "cpu_seconds": speed.cpu_seconds,
                     "repetitions": REPETITIONS,
-                    "gpgpu_sim_thread_instructions_per_second": speed.gpgpu_sim(),
+                    "process_cpu_seconds": speed.process_cpu_seconds,
+                    "process_thread_instructions_per_second": speed.per_process_second(),
+                    "peer_thread_instructions_per_second": speed.peer,
                     "factor": speed.factor(),
                 })
             })
             .collect();
-        json!({ "gpu": self.gpu, "rows": rows, "failures": self.failures })
+        let mean = |gpu: &str| {
+            let (factor, n) = self.mean_factor(gpu);
+            json!({ "gpu": gpu, "factor": (n > 0).then_some(factor), "programs": n })
+        };
+        json!({
+            "rows": rows,
+            "means": self.gpus().into_iter().map(mean).collect::<Vec<_>>(),
+            "peer": { "simulator": self.peer.simulator, "measured": self.peer.measured },
+            "failures": self.failures,
+        })
     }
 }
 
@@ -225,36 +396,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_figure_of_the_field_has_its_program() {
-        for (name, _) in GPGPU_SIM {
-            assert!(instances(Purpose::Bench).any(|(workload, _)| workload.info().name == name), "{name}");
-        }
+    fn every_figure_of_the_field_has_its_program_and_every_program_its_figure() {
+        let mut figures: Vec<_> = GPGPU_SIM.iter().map(|(name, _)| *name).collect();
+        let mut programs: Vec<_> = instances(Purpose::Bench).map(|(workload, _)| workload.info().name).collect();
+        figures.sort_unstable();
+        programs.sort_unstable();
+        assert_eq!(figures, programs);
     }
 
     fn speed(name: &'static str, timed: Option<Timed>) -> Speed {
-        Speed { name, instance: "1M", cpu_seconds: 0.5, thread_instructions: 13_000_000, timed }
+        let process_cpu_seconds = timed.as_ref().map(|_| 0.65);
+        let peer = Peer::default().speed(name).filter(|_| timed.is_some());
+        let (instance, cpu_seconds, thread_instructions) = ("1M", 0.5, 13_000_000);
+        Speed { name, instance, cpu_seconds, process_cpu_seconds, thread_instructions, timed, peer }
     }
 
-    const TIMED: Option<Timed> = Some(Timed { cycles: 43_340, requests: 98_304, l2_missing_sectors: 0 });
+    fn timed(gpu: &str) -> Option<Timed> {
+        Some(Timed { gpu: gpu.to_owned(), cycles: 43_340, requests: 98_304, l2_missing_sectors: 0 })
+    }
 
     #[test]
-    fn a_factor_is_of_timed_runs_that_have_a_figure() {
-        assert_eq!(speed("vectoradd", TIMED).factor(), Some(200.0));
-        assert_eq!(speed("vectoradd", None).factor(), None);
-        assert_eq!(speed("saxpy", TIMED).factor(), None);
+    fn a_factor_is_of_whole_processes_of_timed_runs_that_have_a_figure() {
+        assert_eq!(speed("stencil", timed("v100")).factor(), Some(100.0));
+        assert_eq!(speed("stencil", None).factor(), None);
+        assert_eq!(speed("nw", timed("v100")).factor(), None);
+        let rows =
+            vec![speed("stencil", timed("v100")), speed("nw", timed("v100")), speed("stencil", timed("titan-v"))];
+        let speeds = Speeds { rows, peer: Peer::default(), failures: Vec::new() };
+        let (mean, n) = speeds.mean_factor("v100");
+        assert!((mean - 100.0).abs() < 1e-9 && n == 1);
+        assert!(speeds.table().contains("v100: 100 times GPGPU-Sim 4.2, geometric mean of 1 of 2."));
     }
 
     #[test]
     fn the_table_says_what_was_measured_and_leaves_the_rest_empty() {
-        let rows = vec![speed("saxpy", TIMED), speed("vectoradd", None), speed("vectoradd", TIMED)];
-        let speeds = Speeds { gpu: "titan-v".into(), rows, failures: Vec::new() };
+        let rows = vec![speed("nw", timed("titan-v")), speed("stencil", None), speed("stencil", timed("titan-v"))];
+        let speeds = Speeds { rows, peer: Peer::default(), failures: Vec::new() };
         let table = speeds.table();
         let cells: Vec<Vec<_>> = table.lines().skip(3).map(|line| line.split("  ").map(str::trim).collect()).collect();
         let cells: Vec<Vec<_>> =
             cells.into_iter().map(|row| row.into_iter().filter(|cell| !cell.is_empty()).collect()).collect();
-        let counted = ["13,000,000", "0.5000", "26.0 M", "197 k", "0", "43,340"];
-        assert_eq!(cells[0], [&["saxpy", "1M", "timed"][..], &counted, &["-", "-"]].concat());
-        assert_eq!(cells[1], ["vectoradd", "1M", "functional", "13,000,000", "0.5000", "26.0 M"]);
-        assert_eq!(cells[2], [&["vectoradd", "1M", "timed"][..], &counted, &["130 k", "200x"]].concat());
+        let counted = ["13,000,000", "0.5000", "26.0 M", "197 k", "0", "43,340", "0.6500", "20.0 M"];
+        assert_eq!(cells[0], [&["nw", "1M", "titan-v"][..], &counted, &["-", "-"]].concat());
+        assert_eq!(cells[1], ["stencil", "1M", "functional", "13,000,000", "0.5000", "26.0 M"]);
+        assert_eq!(cells[2], [&["stencil", "1M", "titan-v"][..], &counted, &["200 k", "100x"]].concat());
     }
 }

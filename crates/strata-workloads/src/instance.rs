@@ -69,6 +69,7 @@ mod tests {
             ("reduction", "1M"),
             ("stencil", "1024"),
             ("gather", "256K"),
+            ("chase", "4K"),
         ];
         assert_eq!(named, expected);
     }

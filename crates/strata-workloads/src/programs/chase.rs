@@ -3,9 +3,9 @@
 use crate::check::exact;
 use crate::gpu::{Gpu, blocks};
 use crate::module::module;
-use crate::program::{Program, sizes};
+use crate::program::{Measured, Program, sizes};
 use crate::rng::Rng;
-use crate::{Info, Outcome, Size, Workload};
+use crate::{Info, Instance, Outcome, Size, Workload};
 use strata_host::HostError;
 
 struct Shape {
@@ -21,18 +21,23 @@ const SHAPES: [(Size, Shape); 3] = [
     (Size::Medium, Shape { nodes: 1 << 24, walkers: 16_384, hops: 8_192 }),
 ];
 
-pub(super) const PROGRAM: &dyn Workload = &Program {
-    info: Info {
-        name: "chase",
-        suite: "micro",
-        papers: &[],
-        sizes: &sizes(&SHAPES),
-        aliases: &[],
-        description: "pointer chase: every load waits for the one before",
+const INSTANCES: [(Instance, Shape); 1] = [(Instance::bench("4K"), Shape { nodes: 1 << 20, walkers: 4_096, hops: 64 })];
+
+pub(super) const PROGRAM: &dyn Workload = &Measured {
+    program: Program {
+        info: Info {
+            name: "chase",
+            suite: "micro",
+            papers: &[],
+            sizes: &sizes(&SHAPES),
+            aliases: &[],
+            description: "pointer chase: every load waits for the one before",
+        },
+        module: &[module!("chase")],
+        shapes: &SHAPES,
+        run,
     },
-    module: &[module!("chase")],
-    shapes: &SHAPES,
-    run,
+    instances: &INSTANCES,
 };
 
 fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {

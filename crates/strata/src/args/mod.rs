@@ -306,22 +306,34 @@ pub(crate) struct Validate {
 
 const BENCH_EXAMPLES: &str = "\
 Examples:
-  strata bench                           the fixed set of programs, without time and timed
-  strata bench --gpu titan-v --json      timed on another machine, for scripts
+  strata bench                           the fixed set of programs, without time and timed on two machines
+  strata bench gather chase --gpu v100   two of them on one machine
+  strata bench --beside peer.json        beside what another simulator was measured to do
 
-Speed is per second of CPU time inside launches, of one core, the best of a few repetitions.
+Speed is in CPU time of one core: inside launches (the best of a few repetitions), and of the whole process, as a user
+measures it. Factors over another simulator are of whole processes.
 Exit status: 0 every program ran, 1 a program failed, 2 bad usage or bad input.";
 
 /// Measure the speed of simulation
 #[derive(Args)]
 #[command(after_help = BENCH_EXAMPLES)]
 pub(crate) struct Bench {
-    /// Machine of the timed runs: preset, or path of a `.toml` file
-    #[arg(long, value_name = "NAME", default_value = strata_lab::bench::DEFAULT_GPU)]
-    pub(crate) gpu: String,
-    /// Change a parameter of that machine; may be repeated
+    /// Programs of the set; all if none is named
+    #[arg(value_name = "PROGRAM")]
+    pub(crate) programs: Vec<String>,
+    /// Machine of the timed runs: preset, or path of a `.toml` file; may be repeated
+    #[arg(long, value_name = "NAME", default_values = strata_lab::bench::DEFAULT_GPUS)]
+    pub(crate) gpu: Vec<String>,
+    /// Change a parameter of those machines; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Compare with another simulator's figures: JSON with `simulator`, `measured`, and `rows` of `name` and
+    /// `thread_instructions_per_second`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) beside: Option<PathBuf>,
+    /// Run one program on one machine once, and print the CPU seconds of this process
+    #[arg(long, hide = true)]
+    pub(crate) process: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

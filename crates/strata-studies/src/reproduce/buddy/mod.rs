@@ -221,7 +221,9 @@ fn figure_11(begins: &mut (dyn FnMut(Step<'_>) + Send)) -> Result<(Figure, Optio
     let validation = validate(&ValidateRequest { gpu: None, set: Vec::new() }, &mut |step| begins(step))?;
     let (ours, accel_sim) = (validation.score(), validation.accel_sim_score());
     let correlation = ours.and_then(|score| score.correlation);
-    let speeds = bench::measure(bench::DEFAULT_GPU, &[], &mut |step| begins(step))?;
+    let gpus = bench::DEFAULT_GPUS.map(str::to_owned);
+    let plan = bench::Plan { programs: &[], gpus: &gpus[..1], set: &[], peer: bench::Peer::default() };
+    let speeds = bench::measure(plan, None, &mut |step| begins(step))?;
     let mut rows = vec![
         vec![Cell::from("correlation of cycles with silicon, ours"), Cell::number(correlation, 3)],
         vec![
@@ -229,9 +231,9 @@ fn figure_11(begins: &mut (dyn FnMut(Step<'_>) + Send)) -> Result<(Figure, Optio
             Cell::number(accel_sim.and_then(|score| score.correlation), 3),
         ],
     ];
-    for speed in speeds.rows.iter().filter(|speed| speed.factor().is_some()) {
-        let what = format!("speed over GPGPU-Sim's, {}", speed.name);
-        rows.push(vec![Cell::Text(what), Cell::number(speed.factor(), 0)]);
+    for speed in speeds.rows.iter().filter(|speed| speed.timed.is_some()) {
+        let what = format!("million thread instructions per second of CPU time, {}", speed.name);
+        rows.push(vec![Cell::Text(what), Cell::Number(speed.per_second(speed.thread_instructions) / 1e6, 0)]);
     }
     let figure = Figure {
         id: "figure-11".into(),
