@@ -15,6 +15,8 @@ pub struct CoalescedAccess {
     pub asked: SectorMask,
     /// Sectors all of whose bytes are touched; a store to the others merges with what is there.
     pub full: SectorMask,
+    /// The bytes of the line that are touched.
+    pub bytes: u128,
 }
 
 /// Appends the coalesced accesses of one memory instruction to `out`, in the order in which lanes first touch the lines.
@@ -59,10 +61,11 @@ pub fn merge_lines(lines: &mut Vec<CoalescedAccess>) {
     for at in 0..lines.len() {
         let request = lines[at];
         if let Some(same) = lines[..kept].iter().position(|r| r.line == request.line) {
-            let CoalescedAccess { sectors, asked, full, .. } = &mut lines[same];
+            let CoalescedAccess { sectors, asked, full, bytes, .. } = &mut lines[same];
             *sectors = sectors.or(request.sectors);
             *asked = asked.or(request.asked);
             *full = full.or(request.full);
+            *bytes |= request.bytes;
         } else {
             lines[kept] = request;
             kept += 1;
@@ -79,7 +82,13 @@ fn part_of_line(address: Addr, width: u32) -> CoalescedAccess {
     let (first, last) =
         (address.0 % LINE_BYTES / u64::from(SECTOR), (address.0 + u64::from(width) - 1) % LINE_BYTES / 32);
     let sectors = SectorMask(((1u8 << (last - first + 1)) - 1) << first);
-    CoalescedAccess { line: address.line(), sectors, asked: sectors, full: SectorMask::NONE }
+    let bytes = bytes_between(address.0 % LINE_BYTES, (address.0 % LINE_BYTES + u64::from(width)).min(LINE_BYTES));
+    CoalescedAccess { line: address.line(), sectors, asked: sectors, full: SectorMask::NONE, bytes }
+}
+
+/// The bytes `from..to` of a line, as a set.
+fn bytes_between(from: u64, to: u64) -> u128 {
+    (u128::MAX >> (LINE_BYTES - (to - from).max(1))) << from
 }
 
 /// Requests for all bytes from `first` on.
@@ -95,7 +104,8 @@ fn range(first: Addr, bytes: u64, out: &mut Vec<CoalescedAccess>) {
         let bits =
             |r: std::ops::Range<u64>| SectorMask(if r.start < r.end { (1u8 << r.end) - (1 << r.start) } else { 0 });
         let sectors = bits(sectors);
-        out.push(CoalescedAccess { line, sectors, asked: sectors, full: bits(full) });
+        let bytes = bytes_between(at - start, stop - start);
+        out.push(CoalescedAccess { line, sectors, asked: sectors, full: bits(full), bytes });
         at = stop;
     }
 }
@@ -119,7 +129,7 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
             let known = out[first..].iter().position(|r| r.line == line);
             if known.is_none() {
                 let none = SectorMask::NONE;
-                out.push(CoalescedAccess { line, sectors: none, asked: none, full: none });
+                out.push(CoalescedAccess { line, sectors: none, asked: none, full: none, bytes: 0 });
             }
             known.map_or(out.len() - 1, |k| first + k)
         };
@@ -132,7 +142,7 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
             request.sectors.0 |= u8::from(part != 0) << sector;
             request.full.0 |= u8::from(part == u32::MAX) << sector;
         }
-        request.asked = request.sectors;
+        (request.asked, request.bytes) = (request.sectors, touched);
     }
     let mut kept = first;
     for k in first..out.len() {
@@ -143,6 +153,7 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
             earlier.sectors = earlier.sectors.or(request.sectors);
             earlier.asked = earlier.sectors;
             earlier.full = earlier.full.or(request.full);
+            earlier.bytes |= request.bytes;
         } else {
             out[kept] = request;
             kept += 1;
@@ -250,7 +261,7 @@ mod tests {
     fn requests_for_one_line_are_joined() {
         let request = |line, mask| {
             let (sectors, full) = (SectorMask(mask), SectorMask::NONE);
-            CoalescedAccess { line: LineAddr(line), sectors, asked: sectors, full }
+            CoalescedAccess { line: LineAddr(line), sectors, asked: sectors, full, bytes: u128::from(mask) }
         };
         let mut lines = vec![request(7, 1), request(9, 2), request(7, 4), request(8, 1), request(9, 2)];
         merge_lines(&mut lines);

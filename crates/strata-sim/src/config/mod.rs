@@ -274,6 +274,11 @@ pub struct L2Config {
     /// A dirty line is written back, and stays, once it is no longer among this share of its set that was used last; 1 turns
     /// that off.
     pub eager_write_back: f64,
+    /// Share of a slice's sectors that may be dirty; beyond it, the line that has been dirty longest is written back, and stays.
+    /// 1: no such cap.
+    pub dirty_share: f64,
+    /// A sector is valid once its bytes have been written, by however many stores; false: only if one store covers it.
+    pub byte_masks: bool,
     /// Bytes of consecutive addresses that stay in one slice.
     pub interleave: Bytes,
     /// Host-to-device copies leave their lines in L2.

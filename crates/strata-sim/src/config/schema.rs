@@ -237,6 +237,8 @@ section! {
         mshrs: SOME,
         miss_queue: Whole(2, 4096),
         eager_write_back: Real(0.0, 1.0),
+        dirty_share: Real(0.0, 1.0),
+        byte_masks: Flag,
         interleave: Size(128, 1 << 20),
         copies_fill: Flag,
     }

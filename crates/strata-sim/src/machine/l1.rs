@@ -295,7 +295,7 @@ mod tests {
 
         fn store(&mut self, full: u8) {
             let mask = SectorMask(full);
-            self.l1.write(&CoalescedAccess { line: A, sectors: mask, full: mask, asked: mask }, false);
+            self.l1.write(&CoalescedAccess { line: A, sectors: mask, full: mask, asked: mask, bytes: 0 }, false);
         }
     }
 

@@ -3,8 +3,9 @@
 //! A slice serves requests in order. One that needs memory and finds the miss queue or the MSHRs full blocks all behind it
 //! (head-of-line blocking): that is how back-pressure of memory reaches the SMs.
 
+use super::check::Mutation;
 use super::slice::{Served, Service, SliceOutcome};
-use super::sm_memory::RequestKind;
+use super::sm_memory::{Request, RequestKind};
 use super::{Event, Machine, NONE};
 use crate::cache::{Evicted, LineState, SectorMask, WayIndex};
 use crate::config::WritePolicy;
@@ -33,7 +34,13 @@ impl Machine {
     fn l2_access(&mut self, request: u32, now: u64) -> bool {
         let r = self.requests[request];
         let slice = r.home.slice;
-        let Some(served) = self.slices[usize::from(slice)].access(&r, now, &self.config.l2) else { return false };
+        let mut bytes = self.bytes_of_store(request, &r);
+        if bytes != 0 && self.checker.as_mut().is_some_and(|c| c.omits(Mutation::ByteCount)) {
+            bytes = u128::MAX;
+        }
+        let Some(served) = self.slices[usize::from(slice)].access(&r, bytes, now, &self.config.l2) else {
+            return false;
+        };
         let Served { service, evicted, aged, way, before, supplied, prefetched, ready, outcome } = served;
         let requester = self.requester_of(request);
         self.count_service(r.kind, service);
@@ -97,6 +104,28 @@ impl Machine {
             buffer.supplied(line, supplied, note);
         }
         self.probe_victim_supply(line, supplied);
+    }
+
+    /// The bytes that a store writes which does not cover its sectors, if L2 keeps such.
+    #[inline]
+    pub(super) fn bytes_of_store(&self, request: u32, r: &Request) -> u128 {
+        if !self.config.l2.byte_masks || r.kind != RequestKind::Write || r.sectors == r.full {
+            return 0;
+        }
+        self.store_bytes[request as usize]
+    }
+
+    /// Notes the bytes that a store writes which does not cover its sectors.
+    #[inline]
+    pub(super) fn record_store_bytes(&mut self, request: u32, bytes: u128) {
+        let r = &self.requests[request];
+        if self.config.l2.byte_masks && r.kind == RequestKind::Write && r.sectors != r.full {
+            let at = request as usize;
+            if self.store_bytes.len() <= at {
+                self.store_bytes.resize(at + 1, 0);
+            }
+            self.store_bytes[at] = bytes;
+        }
     }
 
     /// Completes a request: sends the reply, or ends a reduction that expects none.

@@ -23,6 +23,8 @@
 //! | `crossbar.rs` | a part: ports between SMs and slices |
 //! | `l2.rs` | L2: fetches, write-backs and replies that its slices decide on |
 //! | `slice.rs` | a part: an L2 slice |
+//! | `written_bytes.rs` | stores that together make a sector of L2 whole |
+//! | `dirty_cap.rs` | a cap on the dirty sectors of a slice |
 //! | `prefetch.rs` | what prefetchers of L1 and L2 propose |
 //! | `prefetching.rs` | a part: a prefetcher beside a cache, and what became of its proposals |
 //! | `waiting.rs` | requests merged with outstanding misses, in L1 and in slices |
@@ -50,6 +52,7 @@ mod check;
 mod conserve;
 mod copies;
 mod crossbar;
+mod dirty_cap;
 mod explain;
 mod hang;
 mod home;
@@ -78,6 +81,7 @@ mod testing;
 mod translate;
 mod waiting;
 mod warp;
+mod written_bytes;
 
 pub use builder::{Layer, MachineBuilder};
 pub use check::CheckCounts;
@@ -221,6 +225,8 @@ pub struct Machine {
     listeners: Vec<Box<dyn HostListener>>,
     /// Who sent each request, by handle; kept only for prefetchers of L2.
     requesters: Option<Vec<Requester>>,
+    /// The bytes that each store writes which does not cover its sectors, by handle; kept only if L2 wants to know.
+    store_bytes: Vec<u128>,
     /// Kernels launched so far.
     launched: u32,
     host_link: Link,
@@ -299,6 +305,7 @@ impl Machine {
             offload: None,
             listeners: Vec::new(),
             requesters: None,
+            store_bytes: Vec::new(),
             launched: 0,
             host_link: Link::new(&config.host_link),
             copies: CopyStats::default(),

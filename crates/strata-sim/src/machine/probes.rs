@@ -74,8 +74,12 @@ impl Machine {
     /// A request looks up its line in L2, whose state was `before`; a hit has its data at L2 cycle `ready`.
     #[inline]
     pub(super) fn probe_l2_access(&mut self, request: u32, before: LineState, ready: u64) {
-        if let Some(c) = &mut self.checker {
-            c.l2_access(request, &self.requests[request], before);
+        if self.checker.is_some() {
+            let r = self.requests[request];
+            let bytes = self.bytes_of_store(request, &r);
+            if let Some(c) = &mut self.checker {
+                c.l2_access(request, &r, bytes, before);
+            }
         }
         if let Some(e) = &mut self.explanation {
             let r = &self.requests[request];

@@ -3,9 +3,11 @@
 //! A slice knows neither SMs nor memory: it takes requests, and says the outcome of each and what must be fetched or written
 //! back. That happens in the order of the fields of [`Served`].
 
+use super::dirty_cap::DirtyCap;
 use super::prefetching::{Prefetching, ProposalOutcome};
 use super::sm_memory::{Request, RequestKind};
 use super::waiting::{self, WaitCursor};
+use super::written_bytes::WrittenBytes;
 use crate::cache::{Evicted, LineState, SectorMask, Tags, WayIndex};
 use crate::config::{GpuConfig, L2Config, WritePolicy};
 use crate::seam::{Replacement, SideCount, Victim};
@@ -32,6 +34,8 @@ pub(super) struct Slice {
     /// The victim buffer, which takes the clean sectors of evicted lines.
     pub(super) victim: Option<Box<dyn Victim>>,
     pub(super) prefetching: Option<Box<Prefetching>>,
+    written: WrittenBytes,
+    dirty_cap: Option<Box<DirtyCap>>,
     pub(super) stats: SliceStats,
 }
 
@@ -118,6 +122,8 @@ impl Slice {
             posted: 0,
             victim: None,
             prefetching: None,
+            written: WrittenBytes::new((l2.sets * l2.ways) as usize),
+            dirty_cap: DirtyCap::of(l2.sets * l2.ways, l2.dirty_share),
             stats: SliceStats::default(),
         }
     }
@@ -136,8 +142,9 @@ impl Slice {
     }
 
     /// Serves a request from L2 cycle `now` on; `None` if it needs an MSHR or the miss queue and finds it full.
+    /// `bytes`: those that a store writes which does not cover its sectors, if the slice is to know them.
     #[inline]
-    pub(super) fn access(&mut self, r: &Request, now: u64, l2: &L2Config) -> Option<Served> {
+    pub(super) fn access(&mut self, r: &Request, bytes: u128, now: u64, l2: &L2Config) -> Option<Served> {
         let set = r.home.set;
         let known = self.tags.find(set, r.line);
         if !self.has_room(l2) {
@@ -153,12 +160,14 @@ impl Slice {
         let aged = self.tags.take_crossed();
         let partial = if r.kind == RequestKind::Write { r.sectors.without(r.full) } else { SectorMask::NONE };
         let service = self.occupy(r.kind, r.sectors, partial, now, l2);
-        self.notify_eviction(way, evicted);
-        let aged = aged.and_then(|old| self.write_back_early(old));
+        if known.is_none() {
+            self.allocated(way, evicted);
+        }
+        let mut aged = aged.and_then(|old| self.write_back_early(old));
         let before = *self.tags.line(way);
         let (mut supplied, mut ready) = (SectorMask::NONE, service.ready);
         let outcome = if r.kind == RequestKind::Write {
-            self.write(way, r, l2.write)
+            self.write(way, r, bytes, l2.write)
         } else {
             if self.victim.is_some() {
                 let cycles;
@@ -167,6 +176,9 @@ impl Slice {
             }
             self.read(way, r, l2)
         };
+        if self.dirty_cap.is_some() && r.kind != RequestKind::Read {
+            aged = aged.or_else(|| self.keep_below_cap(way, before.dirty));
+        }
         let mut prefetched = false;
         if let (Some(prefetching), SliceOutcome::Hit | SliceOutcome::Merged) = (&mut self.prefetching, outcome) {
             prefetched = prefetching.used(way, outcome == SliceOutcome::Merged);
@@ -176,8 +188,10 @@ impl Slice {
 
     /// A way was allocated to a line, from which another may have been evicted.
     #[inline]
-    fn notify_eviction(&mut self, way: WayIndex, evicted: Option<Evicted>) {
+    fn allocated(&mut self, way: WayIndex, evicted: Option<Evicted>) {
+        self.written.forget(way, SectorMask::ALL);
         if let Some(left) = evicted {
+            self.count_cleaned(left.dirty);
             if let Some(buffer) = &mut self.victim {
                 buffer.evicted(left.line, left.clean());
             }
@@ -206,7 +220,9 @@ impl Slice {
             return ProposalOutcome::NoRoom;
         };
         let aged = self.tags.take_crossed();
-        self.notify_eviction(way, evicted);
+        if known.is_none() {
+            self.allocated(way, evicted);
+        }
         let aged = aged.and_then(|old| self.write_back_early(old));
         let state = self.tags.line_mut(way);
         let before = *state;
@@ -230,6 +246,10 @@ impl Slice {
     /// Invalidates all lines; none is dirty or pending.
     pub(super) fn clear(&mut self) {
         self.tags.clear();
+        self.written = WrittenBytes::new(self.tags.len());
+        if let Some(cap) = &mut self.dirty_cap {
+            cap.clear();
+        }
         if let Some(prefetching) = &mut self.prefetching {
             prefetching.cleared();
         }
@@ -253,12 +273,17 @@ impl Slice {
         Service { waited: (start - now * 16) / 16, latency, ready: start / 16 + u64::from(latency) }
     }
 
-    fn write(&mut self, way: WayIndex, r: &Request, policy: WritePolicy) -> SliceOutcome {
+    fn write(&mut self, way: WayIndex, r: &Request, bytes: u128, policy: WritePolicy) -> SliceOutcome {
+        let mut whole = r.full;
+        if bytes != 0 {
+            let parts = r.sectors.without(r.full.or(self.tags.line(way).valid));
+            whole = whole.or(self.written.merge(way, bytes, parts));
+        }
         let line = self.tags.line_mut(way);
         let count = u64::from(r.sectors.count());
         let hit = r.sectors.without(line.valid.or(line.dirty)).is_empty();
         // A sector that is written whole needs no data from memory; one that is written in part stays as it was.
-        line.valid = line.valid.or(r.full.without(line.pending));
+        line.valid = line.valid.or(whole.without(line.pending));
         self.stats.writes += count;
         self.stats.write_hits += if hit { count } else { 0 };
         let through = match policy {
@@ -335,8 +360,45 @@ impl Slice {
         if sectors.is_empty() {
             return None;
         }
+        self.written.forget(way, sectors);
+        self.count_cleaned(sectors);
         self.stats.eager_write_backs += u64::from(sectors.count());
         Some(Dirty { line: self.tags.address(way), sectors, valid })
+    }
+
+    #[inline]
+    fn count_cleaned(&mut self, sectors: SectorMask) {
+        if let Some(cap) = &mut self.dirty_cap {
+            cap.cleaned(sectors.count());
+        }
+    }
+
+    /// A line of which `before` was dirty has been written to: what is written back of another if too much is dirty now. Sectors
+    /// of which only some bytes are here stay: they may still become whole.
+    #[cold]
+    fn keep_below_cap(&mut self, written: WayIndex, before: SectorMask) -> Option<Dirty> {
+        let (line, now) = (self.tags.address(written), self.tags.line(written).dirty);
+        let cap = self.dirty_cap.as_mut()?;
+        cap.dirtied(written, line, now.without(before).count(), before.is_empty());
+        // As many as a burst of short lines needs; the rest is left to the next write.
+        for _ in 0..8 {
+            let (way, line) = self.dirty_cap.as_mut()?.next_over()?;
+            let state = *self.tags.line(way);
+            if self.tags.address(way) != line || state.dirty.is_empty() {
+                continue;
+            }
+            let sectors = if way == written { SectorMask::NONE } else { state.dirty.and(state.valid) };
+            if state.dirty != sectors {
+                self.dirty_cap.as_mut()?.defer(way, line);
+            }
+            if !sectors.is_empty() {
+                self.tags.line_mut(way).dirty = state.dirty.without(sectors);
+                self.count_cleaned(sectors);
+                self.stats.eager_write_backs += u64::from(sectors.count());
+                return Some(Dirty { line, sectors, valid: state.valid });
+            }
+        }
+        None
     }
 
     /// Merges a request with the outstanding miss of a way.
@@ -417,10 +479,13 @@ impl Slice {
             l.dirty = l.dirty.without(whole);
             before
         });
+        if let Some(before) = before {
+            self.count_cleaned(before.dirty.and(whole));
+        }
         self.invalidate_victim_copy(line, touched);
         let evicted = room.and_then(|(_, evicted)| evicted);
-        if let Some((way, _)) = room {
-            self.notify_eviction(way, evicted);
+        if let (Some((way, _)), None) = (room, found) {
+            self.allocated(way, evicted);
         }
         HostWritten { before, evicted, aged: aged.and_then(|old| self.write_back_early(old)) }
     }
@@ -429,6 +494,7 @@ impl Slice {
     pub(super) fn invalidate(&mut self, set: u32, line: LineAddr) {
         if let Some(way) = self.tags.find(set, line) {
             self.tags.invalidate(way);
+            self.written.forget(way, SectorMask::ALL);
             self.prefetch_evicted(way);
         }
         self.invalidate_victim_copy(line, SectorMask::ALL);
@@ -443,6 +509,7 @@ impl Slice {
         }
         let way = self.tags.locate(set, line)?;
         let left = self.tags.remove(set, line)?;
+        self.count_cleaned(left.dirty);
         self.prefetch_evicted(way);
         (!left.dirty.is_empty()).then_some(Dirty { line, sectors: left.dirty, valid: left.valid })
     }
@@ -472,7 +539,7 @@ mod tests {
 
         fn asks(&mut self, kind: RequestKind, line: u64, sectors: u8, now: u64) -> Option<Served> {
             let r = Request::test(kind, line, SectorMask(sectors));
-            let served = self.slice.access(&r, now, &self.l2)?;
+            let served = self.slice.access(&r, 0, now, &self.l2)?;
             if matches!(served.outcome, SliceOutcome::Merged | SliceOutcome::Miss(_)) {
                 let handle = self.requests.add(r);
                 self.slice.enqueue_waiter(served.way, handle, &mut self.requests);

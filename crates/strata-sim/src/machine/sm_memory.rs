@@ -409,6 +409,7 @@ impl Machine {
         self.probe_send(request, at);
         self.page_sent(line.line);
         self.record_requester(request, op.requester());
+        self.record_store_bytes(request, line.bytes);
         if awaited {
             if !self.sms[sm as usize].memory.l1.allocate_mshr(request) {
                 return request;

@@ -47,6 +47,8 @@ pub(super) struct Sector {
     /// Writes that L2 has been given.
     pub(super) arrived: WriteSet,
     pub(super) l2: WriteSet,
+    /// Bytes of the sector that stores have written into L2's copy, one bit each.
+    pub(super) l2_bytes: u32,
     pub(super) memory: WriteSet,
     /// What the host's copy holds, of lines in pages that come and go.
     pub(super) host: WriteSet,
@@ -61,6 +63,7 @@ impl Default for Sector {
             log: Vec::new(),
             arrived: held(),
             l2: held(),
+            l2_bytes: 0,
             memory: held(),
             host: held(),
         }
@@ -68,6 +71,11 @@ impl Default for Sector {
 }
 
 impl Sector {
+    /// L2 holds nothing of it any more.
+    pub(super) fn forget_l2(&mut self) {
+        (self.l2, self.l2_bytes) = (WriteSet::default(), 0);
+    }
+
     /// The number of the last write that took functional effect.
     pub(super) fn newest(&self) -> u32 {
         self.settled.saturating_add(self.log.len() as u32)

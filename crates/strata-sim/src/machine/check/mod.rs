@@ -46,6 +46,8 @@ pub(super) enum Mutation {
     WriteBack,
     /// A fill leaves the bytes that stores have put into its sectors.
     FillMerge,
+    /// L2 counts the bytes that stores have written of a sector.
+    ByteCount,
     /// An offloaded block waits for the stores of its SM.
     Drain,
     /// The SM of a stack drops its cache before an offloaded block begins.
@@ -266,17 +268,18 @@ impl DataChecker {
     }
 
     /// A request looks its line up in L2, whose state was `before`: a write arrives.
-    pub(super) fn l2_access(&mut self, request: u32, r: &Request, before: LineState) {
+    /// `bytes`: those of a store that does not cover its sectors, if L2 counts them.
+    pub(super) fn l2_access(&mut self, request: u32, r: &Request, bytes: u128, before: LineState) {
         let writes = if r.load == NONE { self.writes.remove(&request) } else { self.writes.get(&request).copied() };
         if writes.is_none() && self.ledger.line(r.line).is_none() {
             return;
         }
         let sectors = self.ledger.line_mut(r.line);
         let holds_bytes = before.valid.or(before.dirty).or(before.pending);
-        members(SectorMask::ALL.without(holds_bytes)).for_each(|s| sectors[s].l2 = WriteSet::default());
+        members(SectorMask::ALL.without(holds_bytes)).for_each(|s| sectors[s].forget_l2());
         let Some(numbers) = writes else { return };
         for s in members(r.sectors) {
-            let Sector { arrived, l2, .. } = &mut sectors[s];
+            let Sector { arrived, l2, l2_bytes, .. } = &mut sectors[s];
             if r.kind == RequestKind::Write && r.full.0 >> s & 1 != 0 {
                 // It overwrites what arrived before it, whatever issued first.
                 arrived.add_whole(numbers[s]);
@@ -284,6 +287,11 @@ impl DataChecker {
             } else {
                 arrived.add(numbers[s]);
                 l2.add(numbers[s]);
+                *l2_bytes |= (bytes >> (32 * s)) as u32;
+                if *l2_bytes == u32::MAX {
+                    // Nothing is left of what was there before.
+                    l2.join(arrived);
+                }
             }
         }
     }
@@ -293,7 +301,7 @@ impl DataChecker {
         if self.ledger.line(line).is_some() {
             let sectors = self.ledger.line_mut(line);
             let holds_bytes = before.valid.or(before.dirty).or(before.pending);
-            members(SectorMask::ALL.without(holds_bytes)).for_each(|s| sectors[s].l2 = WriteSet::default());
+            members(SectorMask::ALL.without(holds_bytes)).for_each(|s| sectors[s].forget_l2());
         }
     }
 

@@ -39,7 +39,7 @@ impl DataChecker {
             self.pages.here.insert(line);
             for sector in self.ledger.known_mut(line).into_iter().flatten() {
                 sector.memory = sector.host.clone();
-                sector.l2 = WriteSet::default();
+                sector.forget_l2();
             }
         }
     }

@@ -116,6 +116,19 @@ fn a_fill_that_overwrites_what_a_store_had_put_there() {
 }
 
 #[test]
+fn a_sector_that_is_taken_for_whole_before_it_is() {
+    let mut config = gpu("titan-v");
+    config.l2.copies_fill = false;
+    let script = [Instr::store(A + 4), Instr::load_past_l1(A)];
+    let mut machine = machine(config.clone());
+    copy_in(&mut machine, A, 0x400);
+    machine.checker.as_mut().unwrap().leave_out = Some(Mutation::ByteCount);
+    let error = run(&mut machine, &[&script]).unwrap_err().to_string();
+    assert!(without_cycles(&error).contains("lacks a write of the host"), "{error}");
+    kernels(&config, None, &[&[&script]]).unwrap();
+}
+
+#[test]
 fn a_stale_l1_line_of_another_sm_is_a_race_of_the_program() {
     let pause: Vec<_> = (0..20).map(|k| Instr::load_past_l1(A + 0x10000 + 128 * k)).collect();
     let reads = [&[Instr::load(A)], &pause[..], &[Instr::load(A)]].concat();
