@@ -48,7 +48,8 @@ fn measure(name: &str, config: &DramConfig, gap: u64, mut next: impl FnMut(u32) 
         loop {
             let waits = !channel.has_room(request.write);
             let Some(at) = wake.filter(|&at| waits || at <= due) else { break };
-            wake = channel.advance(at, &mut done);
+            channel.advance(at, &mut done);
+            wake = channel.wake();
             wakes += 1;
             due = due.max(at);
             for (at, tag) in done.drain(..) {
@@ -58,10 +59,12 @@ fn measure(name: &str, config: &DramConfig, gap: u64, mut next: impl FnMut(u32) 
         }
         now = due;
         channel.advance(now, &mut done);
-        wake = Some(channel.push(now, request));
+        channel.push(now, request);
+        wake = channel.wake();
     }
     while let Some(at) = wake {
-        wake = channel.advance(at, &mut done);
+        channel.advance(at, &mut done);
+        wake = channel.wake();
         wakes += 1;
     }
     let took = cpu_time(start) - before;

@@ -55,15 +55,18 @@ impl Add for Cycles {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Clock {
     khz: u64,
-    /// 2^64 / kHz, rounded down: a product is cheaper than a division.
-    reciprocal: u64,
+    /// 2^64 / kHz, rounded down: to divide by multiplying.
+    inverse: u64,
 }
+
+/// Picoseconds of a cycle of one kilohertz.
+const PICOS_PER_KHZ: u64 = 1_000_000_000;
 
 impl Clock {
     /// A clock of that many kilohertz (at least 1).
     pub const fn from_khz(khz: u64) -> Self {
         let khz = if khz == 0 { 1 } else { khz };
-        Self { khz, reciprocal: u64::MAX / khz }
+        Self { khz, inverse: u64::MAX / khz }
     }
 
     /// Its frequency in kilohertz.
@@ -75,34 +78,43 @@ impl Clock {
     #[inline]
     pub const fn edge(self, n: Cycles) -> Picos {
         // 64 bits hold 18 billion edges; beyond that the slow way is exact too.
-        match n.0.checked_mul(1_000_000_000) {
-            Some(product) => Picos(self.divide_up(product)),
-            None => Picos((n.0 as u128 * 1_000_000_000).div_ceil(self.khz as u128) as u64),
+        match n.0.checked_mul(PICOS_PER_KHZ) {
+            Some(product) => {
+                let (quotient, rest) = self.divide(product);
+                Picos(quotient + (rest > 0) as u64)
+            }
+            None => Picos((n.0 as u128 * PICOS_PER_KHZ as u128).div_ceil(self.khz as u128) as u64),
         }
     }
 
-    /// A number divided by the frequency, rounded up.
+    /// Quotient and rest of a division by the kilohertz. The product with the inverse is too small by one at most.
     #[inline]
-    const fn divide_up(self, n: u64) -> u64 {
-        // The reciprocal is too small by less than one, so the quotient by less than two.
-        let quotient = ((n as u128 * self.reciprocal as u128) >> 64) as u64;
-        let rest = n - quotient * self.khz;
-        quotient + (rest > 0) as u64 + (rest > self.khz) as u64 + (rest > 2 * self.khz) as u64
+    const fn divide(self, product: u64) -> (u64, u64) {
+        let quotient = ((product as u128 * self.inverse as u128) >> 64) as u64;
+        let rest = product - quotient * self.khz;
+        if rest < self.khz { (quotient, rest) } else { (quotient + 1, rest - self.khz) }
     }
 
     /// The first edge at or after `t`.
     #[inline]
     pub const fn next(self, t: Picos) -> Cycles {
-        let passed = self.passed(t);
-        if self.edge(passed).0 == t.0 { passed } else { Cycles(passed.0 + 1) }
+        if let Some(product) = t.0.checked_mul(self.khz) {
+            // An edge is up to a picosecond late, so it is at `t` if less than one picosecond's share is left.
+            let passed = product / PICOS_PER_KHZ;
+            let at_edge = product - passed * PICOS_PER_KHZ < self.khz;
+            Cycles(passed + !at_edge as u64)
+        } else {
+            let passed = self.passed(t);
+            if self.edge(passed).0 == t.0 { passed } else { Cycles(passed.0 + 1) }
+        }
     }
 
     /// The last edge at or before `t`: how many cycles have passed.
     #[inline]
     pub const fn passed(self, t: Picos) -> Cycles {
         let n = match t.0.checked_mul(self.khz) {
-            Some(product) => product / 1_000_000_000,
-            None => (t.0 as u128 * self.khz as u128 / 1_000_000_000) as u64,
+            Some(product) => product / PICOS_PER_KHZ,
+            None => (t.0 as u128 * self.khz as u128 / PICOS_PER_KHZ as u128) as u64,
         };
         // Edges are rounded up, so the quotient may name an edge that is still to come, never one too early.
         Cycles(n)
@@ -130,15 +142,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn edges_and_times_agree(khz in 1u64..10_000_000, n in 0u64..1 << 40, short in 0u64..1 << 33) {
-            for n in [n, short] {
-                let c = Clock::from_khz(khz);
-                let t = c.edge(Cycles(n));
-                prop_assert_eq!(u128::from(t.0), (u128::from(n) * 1_000_000_000).div_ceil(u128::from(khz)));
-                prop_assert_eq!(c.next(t), Cycles(n));
-                prop_assert_eq!(c.passed(t), Cycles(n));
-                prop_assert_eq!(c.next(Picos(t.0 + 1)), Cycles(n + 1));
-            }
+        fn edges_and_times_agree(khz in 1u64..10_000_000, n in 0u64..1 << 40) {
+            let c = Clock::from_khz(khz);
+            let t = c.edge(Cycles(n));
+            prop_assert_eq!(c.next(t), Cycles(n));
+            prop_assert_eq!(c.passed(t), Cycles(n));
+            prop_assert_eq!(c.next(Picos(t.0 + 1)), Cycles(n + 1));
+        }
+
+        #[test]
+        fn the_first_edge_at_or_after_a_time(khz in 1u64..10_000_000, t in 0u64..1 << 50) {
+            let c = Clock::from_khz(khz);
+            let n = c.next(Picos(t));
+            prop_assert!(c.edge(n).0 >= t);
+            prop_assert!(n.0 == 0 || c.edge(Cycles(n.0 - 1)).0 < t);
+        }
+
+        #[test]
+        fn edges_are_divided_exactly(khz in prop_oneof![1u64..100, 1u64..10_000_000, 1u64..=u64::MAX], n in 0u64..1 << 34) {
+            let exact = (u128::from(n) * 1_000_000_000).div_ceil(u128::from(khz)) as u64;
+            prop_assert_eq!(Clock::from_khz(khz).edge(Cycles(n)), Picos(exact));
         }
     }
 }

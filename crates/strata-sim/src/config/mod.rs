@@ -308,12 +308,21 @@ pub struct DramConfig {
     pub timing: DramTiming,
     /// Requests a channel can choose from.
     pub queue: u32,
+    /// Writes a channel can hold; 0 means as many as `queue`.
+    pub write_queue: u32,
     /// Writes waiting at which a channel turns to writing.
     pub write_high: u32,
     /// Writes waiting at which it turns back to reading.
     pub write_low: u32,
     /// L2 cycles between L2 and the channel, one way in sum: controller, not DRAM proper.
     pub controller_cycles: u32,
+}
+
+impl DramConfig {
+    /// Writes a channel can hold.
+    pub fn write_room(&self) -> u32 {
+        if self.write_queue == 0 { self.queue } else { self.write_queue }
+    }
 }
 
 /// DRAM timing gates, command-clock cycles (names as in data sheets).
@@ -323,8 +332,12 @@ pub struct DramTiming {
     pub ccd: u32,
     /// Column command to column command, same bank group (`tCCD_L`); 0 means as `ccd`.
     pub ccdl: u32,
-    /// Activate to activate, different banks (tRRD).
+    /// Activate to activate, different banks (tRRD, `tRRD_S`).
     pub rrd: u32,
+    /// Activate to activate, same bank group (`tRRD_L`); 0 means as `rrd`.
+    pub rrdl: u32,
+    /// A window in which at most four rows are opened (tFAW); 0 means that there is none.
+    pub faw: u32,
     /// Activate to column command (tRCD).
     pub rcd: u32,
     /// Activate to precharge (tRAS).
@@ -339,14 +352,21 @@ pub struct DramTiming {
     pub wl: u32,
     /// Last written data to precharge (tWR).
     pub wr: u32,
-    /// Last written data to read command (tCDLR, also tWTR).
+    /// Last written data to read command (tCDLR, also tWTR, `tWTR_S`).
     pub cdlr: u32,
+    /// Last written data to read command, same bank group (`tWTR_L`); 0 means as `cdlr`.
+    pub wtrl: u32,
+    /// Read command to write command (tRTW); 0 means that data follow each other after two cycles.
+    pub rtw: u32,
     /// Read command to precharge (tRTP, same bank group).
     pub rtpl: u32,
     /// Refresh interval; 0 turns refresh off.
     pub refi: u32,
     /// Refresh duration.
     pub rfc: u32,
+    /// Duration of the refresh of one bank (tRFCSB): every bank has its own within `refi`, and the others go on. 0 means that
+    /// all banks are refreshed together.
+    pub rfcsb: u32,
 }
 
 /// Memory in stacks: the channels are dealt to the stacks evenly, and each stack has a link to the GPU.

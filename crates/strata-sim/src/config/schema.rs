@@ -255,6 +255,7 @@ section! {
         banks: Whole(1, 256),
         row: Size(128, 1 << 16),
         queue: SOME,
+        write_queue: Whole(0, 1 << 14),
         write_high: SOME,
         write_low: Whole(0, 1 << 20),
         controller_cycles: CYCLES,
@@ -269,6 +270,8 @@ section! {
         ccd: Whole(1, 1000),
         ccdl: GATE,
         rrd: GATE,
+        rrdl: GATE,
+        faw: GATE,
         rcd: GATE,
         ras: GATE,
         rp: GATE,
@@ -277,9 +280,12 @@ section! {
         wl: GATE,
         wr: GATE,
         cdlr: GATE,
+        wtrl: GATE,
+        rtw: GATE,
         rtpl: GATE,
         refi: GATE,
         rfc: GATE,
+        rfcsb: GATE,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::config::DramConfig;
 
-/// The most that one gate may be: the scheduler packs waiting times into 18 bits, which hold the sum of several gates.
+/// The most that one gate may be.
 const LARGEST_GATE: u32 = 16_383;
 /// The most banks: sets of banks are 64-bit masks.
 pub(super) const MAX_BANKS: usize = 64;
@@ -40,10 +40,14 @@ pub(super) struct Gates {
     pub(super) rc: u64,
     /// Activate to activate of any bank.
     pub(super) rrd: u64,
-    /// Column command to column command of the same bank group.
-    pub(super) ccdl: u64,
+    /// Activate to activate of the same bank group.
+    pub(super) rrdl: u64,
+    /// Activate to the fourth activate after it.
+    pub(super) faw: u64,
     /// Column command of one kind (first index) to one of another (second index), any bank: CCD, the data bus, turnaround.
     pub(super) column_to_column: [[u64; 2]; 2],
+    /// The same, within a bank group.
+    pub(super) column_in_group: [[u64; 2]; 2],
     /// Column command to precharge of the same bank.
     pub(super) column_to_precharge: [u64; 2],
     /// Column command to the end of its data.
@@ -54,6 +58,8 @@ pub(super) struct Gates {
     pub(super) refi: u64,
     /// Refresh to activate.
     pub(super) rfc: u64,
+    /// Refresh of one bank to its activate; 0 if all are refreshed together.
+    pub(super) rfcsb: u64,
 }
 
 impl Gates {
@@ -62,9 +68,10 @@ impl Gates {
         let t = &config.timing;
         let [ccd, ccdl, rcd, cl, wl] = [t.ccd, t.ccdl, t.rcd, t.cl, t.wl].map(u64::from);
         let access = u64::from(config.burst.div_ceil(config.data_rate));
-        let read_to_write = (cl + access + 2).saturating_sub(wl);
+        let read_to_write = if t.rtw > 0 { t.rtw.into() } else { (cl + access + 2).saturating_sub(wl) };
         let write_to_read = wl + access + u64::from(t.cdlr);
         let same_kind = ccd.max(access);
+        let write_to_read_in_group = wl + access + u64::from(t.wtrl.max(t.cdlr));
         Ok(Self {
             // A write's data comes WL after its command, so the row may still be opening when the command is given.
             activate_to_column: [rcd, rcd.saturating_sub(wl + 1)],
@@ -72,13 +79,16 @@ impl Gates {
             rp: t.rp.into(),
             rc: t.rc.into(),
             rrd: t.rrd.into(),
-            ccdl,
+            rrdl: t.rrdl.max(t.rrd).into(),
+            faw: t.faw.into(),
+            column_in_group: [[ccdl, ccdl], [ccdl.max(write_to_read_in_group), ccdl]],
             column_to_column: [[same_kind, ccd.max(read_to_write)], [ccd.max(write_to_read), same_kind]],
             column_to_precharge: [t.rtpl.into(), wl + access + u64::from(t.wr)],
             column_to_end: [cl + access, wl + access],
             access,
             refi: t.refi.into(),
             rfc: t.rfc.into(),
+            rfcsb: t.rfcsb.into(),
         })
     }
 }
@@ -101,8 +111,16 @@ fn check(config: &DramConfig) -> Result<(), DramError> {
     if !(1..=16_384).contains(&config.queue) {
         return refuse("queue", config.queue, "must be 1 to 16384 requests");
     }
-    if config.write_high == 0 || config.write_high > config.queue {
-        return refuse("write_high", config.write_high, "must be 1 to `queue`, or writes would never be drained");
+    if config.write_queue > 16_384 {
+        return refuse(
+            "write_queue",
+            config.write_queue,
+            "must be at most 16384 requests, or 0 for as many as `queue`",
+        );
+    }
+    if config.write_high == 0 || config.write_high > config.write_room() {
+        let cure = "must be 1 to `write_queue` (`queue`, if that is 0), or writes would never be drained";
+        return refuse("write_high", config.write_high, cure);
     }
     if config.write_low >= config.write_high {
         return refuse("write_low", config.write_low, "must be below `write_high`");
@@ -114,6 +132,8 @@ fn check(config: &DramConfig) -> Result<(), DramError> {
         ("timing.ccd", t.ccd),
         ("timing.ccdl", t.ccdl),
         ("timing.rrd", t.rrd),
+        ("timing.rrdl", t.rrdl),
+        ("timing.faw", t.faw),
         ("timing.rcd", t.rcd),
         ("timing.ras", t.ras),
         ("timing.rp", t.rp),
@@ -122,20 +142,28 @@ fn check(config: &DramConfig) -> Result<(), DramError> {
         ("timing.wl", t.wl),
         ("timing.wr", t.wr),
         ("timing.cdlr", t.cdlr),
+        ("timing.wtrl", t.wtrl),
+        ("timing.rtw", t.rtw),
         ("timing.rtpl", t.rtpl),
         ("timing.rfc", t.rfc),
+        ("timing.rfcsb", t.rfcsb),
     ];
     if let Some(&(key, value)) = gates.iter().find(|(_, value)| *value > LARGEST_GATE) {
         return refuse(key, value, "must be at most 16383 cycles");
     }
     // All rows must be closed and the refresh done before the next one is due.
-    let worst = t.rfc + t.ras.max(t.rc) + t.rp + t.wl + ACCESS_BYTES + t.wr + t.rtpl;
+    let worst = t.rfc.max(t.rfcsb) + t.ras.max(t.rc) + t.rp + t.wl + ACCESS_BYTES + t.wr + t.rtpl;
     if t.refi != 0 && t.refi <= worst {
         return refuse(
             "timing.refi",
             t.refi,
             "too short for a refresh to end before the next is due; 0 turns refresh off",
         );
+    }
+    // One bank after another: the next must not wait for the gates of the one before.
+    let apart = t.rrd.max(t.rrdl).max(t.faw.div_ceil(4));
+    if t.refi != 0 && t.rfcsb != 0 && t.refi / config.banks <= apart {
+        return refuse("timing.refi", t.refi, "too short for the banks to be refreshed one after another");
     }
     Ok(())
 }

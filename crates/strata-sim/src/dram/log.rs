@@ -29,6 +29,11 @@ pub enum Command {
     PrechargeAll,
     /// Refreshes all banks; every row is closed then.
     Refresh,
+    /// Refreshes one bank.
+    RefreshBank {
+        /// The bank.
+        bank: u16,
+    },
 }
 
 /// Hears every command with its cycle. Chosen by type, so that hearing nothing costs nothing.

@@ -5,9 +5,9 @@
 //! cost nothing.
 //!
 //! **Time** is in command-clock cycles. [`Channel::advance`] settles all cycles *before* `now`, so a request that arrives at
-//! `now` takes part in the decisions of cycle `now`, and how often a channel is asked changes nothing. The cycle it returns
-//! is when to ask again: no request ends earlier, so whatever is reported lies at or after the cycle of the question. A
-//! caller advances the channel to `now`, looks whether it has room, and pushes; the wake-up it then holds replaces the one
+//! `now` takes part in the decisions of cycle `now`, and how often a channel is asked changes nothing. [`Channel::wake`]
+//! says when to ask again: no request ends earlier, so whatever is reported lies at or after the cycle of the question. A
+//! caller advances the channel to `now`, looks whether it has room, pushes, and asks for the wake-up, which replaces the one
 //! before.
 //!
 //! **Commands**: one row command (activate, precharge, refresh) and one column command (read, write) can be given per cycle,
@@ -21,11 +21,14 @@
 //! requests, so neither starves.
 //!
 //! **Refresh** closes all rows and refreshes all banks every `refi` cycles; column commands that do not delay it are still
-//! given. An idle channel refreshes too, without waking anybody: it is made up for when the next request arrives.
+//! given. Where single banks can be refreshed (`rfcsb`), one after another is, `refi` for all of them, and takes precedence
+//! over whoever waits for it; the others go on. An idle channel refreshes too, without waking anybody: it is made up for
+//! when the next request arrives.
 //!
-//! Not modelled: a limit on activations in a window (tFAW), per-bank refresh, power-down.
+//! Not modelled: power-down.
 
 mod address;
+mod bank;
 mod channel;
 mod gates;
 mod log;

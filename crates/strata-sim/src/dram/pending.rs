@@ -3,36 +3,36 @@
 //! Invariant: `hit` of a list is its oldest request for the row that is open in the bank, so everything before it in the
 //! list wants another row; the search for the next hit starts behind the last one.
 
-use super::gates::MAX_BANKS;
+use super::bank::Age;
 
-/// No request: end of a list.
+/// No request.
 pub(super) const NONE: u16 = u16::MAX;
 
-/// The row-buffer outcome of a request.
+/// How a request found its bank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RowOutcome {
-    /// Row hit: its row was open.
+    /// Its row was open.
     Hit,
-    /// Row miss: the bank was closed.
+    /// The bank was closed.
     Closed,
-    /// Row conflict: another row had to be closed.
+    /// Another row was open.
     Conflict,
 }
 
-/// An entry of a request queue.
+/// A waiting request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    /// Rank by arrival among all requests of the channel.
-    pub(super) sequence: u64,
-    /// Command-clock cycle of arrival.
+    /// Rank by arrival among all requests of the channel, from 1.
+    pub(super) sequence: Age,
+    /// Cycle of arrival.
     pub(super) arrival: u64,
     pub(super) row: u32,
     pub(super) tag: u32,
     previous: u16,
     next: u16,
-    /// Column accesses of 32 B that were asked for.
+    /// Accesses asked for.
     pub(super) accesses: u8,
-    /// Column commands still to be issued.
+    /// Accesses still to be made.
     pub(super) left: u8,
     pub(super) found: RowOutcome,
 }
@@ -40,7 +40,7 @@ pub(super) struct Entry {
 /// The list of one bank and kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List {
-    /// The oldest request, first of the list.
+    /// The oldest request.
     pub(super) head: u16,
     tail: u16,
     /// The oldest request for the open row.
@@ -49,14 +49,28 @@ pub(super) struct List {
     pub(super) overtaken: u16,
 }
 
-const EMPTY: List = List { head: NONE, tail: NONE, hit: NONE, overtaken: 0 };
+/// A list without requests.
+pub(super) const EMPTY: List = List { head: NONE, tail: NONE, hit: NONE, overtaken: 0 };
 
-/// The request queues of a channel.
+impl List {
+    /// The row of the bank has been opened: finds the hit.
+    #[inline]
+    pub(super) fn row_opened(&mut self, pending: &Pending, row: u32) {
+        self.hit = first_of_row(&pending.slab, self.head, row);
+    }
+
+    /// The row of the bank has been closed.
+    #[inline]
+    pub(super) fn row_closed(&mut self) {
+        self.hit = NONE;
+    }
+}
+
+/// All waiting requests.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     slab: Vec<Entry>,
     free: Vec<u16>,
-    lists: [[List; MAX_BANKS]; 2],
     count: [u32; 2],
     arrivals: u64,
 }
@@ -64,24 +78,14 @@ pub(super) struct Pending {
 impl Pending {
     pub(super) fn with_room_for(requests: u32) -> Self {
         let requests = requests as usize;
-        Self {
-            slab: Vec::with_capacity(requests),
-            free: Vec::with_capacity(requests),
-            lists: [[EMPTY; MAX_BANKS]; 2],
-            count: [0; 2],
-            arrivals: 0,
-        }
+        let (slab, free) = (Vec::with_capacity(requests), Vec::with_capacity(requests));
+        Self { slab, free, count: [0; 2], arrivals: 0 }
     }
 
     /// Waiting requests of a kind.
     #[inline]
     pub(super) fn count(&self, kind: usize) -> u32 {
         self.count[kind]
-    }
-
-    #[inline]
-    pub(super) fn list(&self, kind: usize, bank: usize) -> &List {
-        &self.lists[kind][bank % MAX_BANKS]
     }
 
     #[inline]
@@ -94,10 +98,11 @@ impl Pending {
         &mut self.slab[index as usize]
     }
 
-    /// Appends a request to the list of its bank; `open` tells whether its row is open.
+    /// Appends a request to the list of its bank and kind; `open` tells whether its row is open.
     #[inline]
-    pub(super) fn push(&mut self, kind: usize, bank: usize, open: bool, arrival: u64, request: &super::DramRequest) {
-        let list = &mut self.lists[kind][bank % MAX_BANKS];
+    pub(super) fn push(&mut self, list: &mut List, open: bool, arrival: u64, request: &super::DramRequest) {
+        self.arrivals += 1;
+        self.count[usize::from(request.write)] += 1;
         let entry = Entry {
             sequence: self.arrivals,
             arrival,
@@ -109,8 +114,6 @@ impl Pending {
             left: request.accesses.max(1),
             found: RowOutcome::Hit,
         };
-        self.arrivals += 1;
-        self.count[kind] += 1;
         let index = if let Some(index) = self.free.pop() {
             self.slab[index as usize] = entry;
             index
@@ -129,10 +132,9 @@ impl Pending {
         }
     }
 
-    /// Takes out the hit of a list, which has been served, and finds the next one.
+    /// Takes out the hit of a list of a kind, which has been served, and finds the next one.
     #[inline]
-    pub(super) fn finish_hit(&mut self, kind: usize, bank: usize) -> Entry {
-        let list = &mut self.lists[kind][bank % MAX_BANKS];
+    pub(super) fn finish_hit(&mut self, list: &mut List, kind: usize) -> Entry {
         let index = list.hit;
         let entry = self.slab[index as usize];
         if entry.previous == NONE {
@@ -152,30 +154,17 @@ impl Pending {
         self.count[kind] -= 1;
         entry
     }
-
-    /// A row of a bank has been opened: finds the hits of both kinds.
-    #[inline]
-    pub(super) fn row_opened(&mut self, bank: usize, row: u32) {
-        for lists in &mut self.lists {
-            let list = &mut lists[bank % MAX_BANKS];
-            list.hit = first_of_row(&self.slab, list.head, row);
-        }
-    }
-
-    /// The row of a bank has been closed.
-    #[inline]
-    pub(super) fn row_closed(&mut self, bank: usize) {
-        for lists in &mut self.lists {
-            lists[bank % MAX_BANKS].hit = NONE;
-        }
-    }
 }
 
 /// The first request for a row, from `index` on.
 #[inline]
 fn first_of_row(slab: &[Entry], mut index: u16, row: u32) -> u16 {
-    while index != NONE && slab[index as usize].row != row {
-        index = slab[index as usize].next;
+    while index != NONE {
+        let entry = &slab[index as usize];
+        if entry.row == row {
+            break;
+        }
+        index = entry.next;
     }
     index
 }

@@ -16,7 +16,7 @@ counters! {
         row_conflicts: "row_conflicts", Requests, "requests that had to close another row first";
         activates: "activates", Events, "rows opened";
         precharges: "precharges", Events, "rows closed, those closed for a refresh included";
-        refreshes: "refreshes", Events, "refreshes of all banks of a channel; those of an idle one count when it wakes";
+        refreshes: "refreshes", Events, "refreshes of all banks of a channel, or of one bank; those of an idle channel count when it wakes";
         data_cycles: "data_cycles", Cycles, "command-clock cycles in which a data bus carried data";
         write_turns: "write_turns", Events, "turns from reading to writing";
         read_latency: "read_latency", Cycles, "command-clock cycles from arrival to the end of the data, over read requests";

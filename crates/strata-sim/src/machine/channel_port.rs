@@ -82,9 +82,14 @@ impl ChannelPort {
             write: access.dir == Dir::Write,
             tag: access.tag,
         };
+        let inbound = Inbound { time, slice: access.slice, request };
         // Slices of a channel take turns, so arrivals are nearly in order already.
-        let position = self.inbound.iter().rposition(|c| c.time <= time).map_or(0, |k| k + 1);
-        self.inbound.insert(position, Inbound { time, slice: access.slice, request });
+        if self.inbound.back().is_none_or(|last| last.time <= time) {
+            self.inbound.push_back(inbound);
+        } else {
+            let position = self.inbound.iter().rposition(|c| c.time <= time).map_or(0, |k| k + 1);
+            self.inbound.insert(position, inbound);
+        }
         self.schedule(time)
     }
 
@@ -105,12 +110,12 @@ impl ChannelPort {
         }
         self.next = Picos::NEVER;
         let now = self.clock.next(t).0;
-        let mut next = self.channel.advance(now, &mut turn.done);
+        self.channel.advance(now, &mut turn.done);
         while let Some(inbound) = self.inbound.front()
             && inbound.time <= t
             && self.channel.has_room(inbound.request.write)
         {
-            next = Some(self.channel.push(now, inbound.request));
+            self.channel.push(now, inbound.request);
             if inbound.slice != NO_SLICE {
                 turn.entered.push(inbound.slice);
             }
@@ -120,7 +125,7 @@ impl ChannelPort {
         turn.ended.extend(ended.map(|(cycle, tag)| (self.clock.edge(Cycles(cycle)), tag)));
         let due = self.inbound.front().map(|c| c.time);
         turn.again = [
-            next.and_then(|next| self.schedule(self.clock.edge(Cycles(next.max(now + 1))))),
+            self.channel.wake().and_then(|next| self.schedule(self.clock.edge(Cycles(next.max(now + 1))))),
             // A request that found the channel's queue full is retried at every event of the channel.
             due.filter(|&d| d > t).and_then(|due| self.schedule(due)),
         ];

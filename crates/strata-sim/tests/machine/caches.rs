@@ -74,7 +74,7 @@ fn a_sector_written_whole_can_be_read_and_one_written_in_part_must_be_fetched() 
 #[test]
 fn stores_that_together_fill_a_line_need_nothing_of_memory() {
     // Sixteen stores of 8 bytes, then the whole line is read, and two other lines push it out.
-    let stores: Vec<Instr> = (0..16).map(|k| store_words(8 * k, 2)).collect();
+    let stores: Vec<Instr> = (0..16).map(|k| Instr::store(8 * k).needs(&[]).lanes(0b11)).collect();
     let rest = [load_line(1, 0), use_of(1), load_word(2, 128), load_word(3, 256), use_of(2), use_of(3)];
     let program = [&stores[..], &rest[..]].concat();
     let ran = run(&one_set(2, &["l2.byte_masks=true"]), &[&program]);
@@ -88,12 +88,12 @@ fn stores_that_together_fill_a_line_need_nothing_of_memory() {
 fn beyond_the_cap_the_line_that_has_been_dirty_longest_is_cleaned() {
     // Sixteen sectors, of which eight may be dirty: the third line cleans the first, which stays.
     let config = one_set(4, &["l2.dirty_share=0.5"]);
-    let two: Vec<Instr> = (0..2).map(|k| store_words(128 * k, 32)).collect();
-    let three: Vec<Instr> = (0..3).map(|k| store_words(128 * k, 32)).collect();
+    let two: Vec<Instr> = (0..2).map(|k| store_words(k, 32)).collect();
+    let three: Vec<Instr> = (0..3).map(|k| store_words(k, 32)).collect();
     assert_eq!(traffic(&run(&config, &[&two])), (0, 0));
     assert_eq!(traffic(&run(&config, &[&[&three[..], &[load_line(1, 0), use_of(1)]].concat()])), (0, 4));
     // A sector of which only a part is here waits for the rest.
-    let part = [&[store_words(0, 7)], &three[1..], &[store_words(384, 32)]].concat();
+    let part = [&[store_words(0, 7)], &three[1..]].concat();
     assert_eq!(traffic(&run(&config, &[&part])), (0, 4), "the second line is cleaned in its place");
 }
 

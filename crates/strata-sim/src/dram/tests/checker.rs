@@ -17,6 +17,7 @@ struct Bank {
     reads: Vec<u64>,
     writes: Vec<u64>,
     precharges: Vec<u64>,
+    refreshes: Vec<u64>,
 }
 
 struct Checker<'a> {
@@ -25,6 +26,8 @@ struct Checker<'a> {
     per_group: usize,
     banks: Vec<Bank>,
     refreshes: Vec<u64>,
+    /// Activates and refreshes of single banks, with their groups.
+    activates: Vec<(u64, usize)>,
     /// Accesses by bank, row and whether they were writes.
     moved: BTreeMap<(u16, u32, bool), u64>,
 }
@@ -41,18 +44,14 @@ impl Checker<'_> {
         let t = *self.t;
         match command {
             Command::Activate { bank, row } => {
-                for b in &self.banks {
-                    Self::apart(now, "RRD", &b.activates, t.rrd.into())?;
-                }
-                Self::apart(now, "RFC", &self.refreshes, t.rfc.into())?;
+                self.opens(now, usize::from(bank))?;
                 let b = &mut self.banks[usize::from(bank)];
-                if b.row.is_some() {
-                    return Err(format!("{now}: bank {bank} is open already"));
-                }
-                Self::apart(now, "RC", &b.activates, t.rc.into())?;
-                Self::apart(now, "RP", &b.precharges, t.rp.into())?;
                 b.row = Some(row);
                 b.activates.push(now);
+            }
+            Command::RefreshBank { bank } => {
+                self.opens(now, usize::from(bank))?;
+                self.banks[usize::from(bank)].refreshes.push(now);
             }
             Command::Read { bank } => self.column(now, bank, false)?,
             Command::Write { bank } => self.column(now, bank, true)?,
@@ -77,6 +76,28 @@ impl Checker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// An activate or the refresh of a bank.
+    fn opens(&mut self, now: u64, bank: usize) -> Result<(), String> {
+        let t = self.t;
+        let group = bank / self.per_group;
+        for &(e, other) in &self.activates {
+            let (gate, cycles) = if other == group { ("RRDL", t.rrd.max(t.rrdl)) } else { ("RRD", t.rrd) };
+            Self::apart(now, gate, &[e], cycles.into())?;
+        }
+        if self.activates.iter().filter(|&&(e, _)| e + u64::from(t.faw) > now).count() >= 4 {
+            return Err(format!("FAW: {now} is the fifth in {} cycles", t.faw));
+        }
+        self.activates.push((now, group));
+        Self::apart(now, "RFC", &self.refreshes, t.rfc.into())?;
+        let b = &self.banks[bank];
+        if b.row.is_some() {
+            return Err(format!("{now}: bank {bank} is open already"));
+        }
+        Self::apart(now, "RC", &b.activates, t.rc.into())?;
+        Self::apart(now, "RP", &b.precharges, t.rp.into())?;
+        Self::apart(now, "RFCSB", &b.refreshes, t.rfcsb.into())
     }
 
     fn precharge(&mut self, now: u64, bank: usize) -> Result<(), String> {
@@ -104,11 +125,15 @@ impl Checker<'_> {
             }
             // On the data bus accesses follow each other, with two cycles to turn it round for writes.
             let (same, turn, gate) = if write {
-                (&b.writes, (&b.reads, u64::from(t.cl + 2) + self.access - u64::from(t.wl)), "read to write")
+                let data = u64::from(t.cl + 2) + self.access - u64::from(t.wl);
+                (&b.writes, (&b.reads, if t.rtw > 0 { t.rtw.into() } else { data }), "read to write")
             } else {
                 (&b.reads, (&b.writes, u64::from(t.wl + t.cdlr) + self.access), "CDLR")
             };
             Self::apart(now, "data bus", same, self.access)?;
+            if !write && other / self.per_group == group {
+                Self::apart(now, "WTRL", &b.writes, u64::from(t.wl + t.wtrl) + self.access)?;
+            }
             Self::apart(now, gate, turn.0, turn.1)?;
         }
         let b = &mut self.banks[usize::from(bank)];
@@ -133,6 +158,7 @@ fn check(config: &DramConfig, arrivals: &[(u64, DramRequest)], outcome: &Outcome
         per_group: (config.banks / config.bank_groups) as usize,
         banks: vec![Bank::default(); config.banks as usize],
         refreshes: Vec::new(),
+        activates: Vec::new(),
         moved: BTreeMap::new(),
     };
     let (mut last_row, mut last_column, mut latest) = (None, None, 0);
@@ -171,7 +197,7 @@ fn check(config: &DramConfig, arrivals: &[(u64, DramRequest)], outcome: &Outcome
         && s.activates == count(|c| matches!(c, Command::Activate { .. }))
         && s.read_accesses == count(|c| matches!(c, Command::Read { .. }))
         && s.write_accesses == count(|c| matches!(c, Command::Write { .. }))
-        && s.refreshes == count(|c| matches!(c, Command::Refresh));
+        && s.refreshes == count(|c| matches!(c, Command::Refresh | Command::RefreshBank { .. }));
     if counted { Ok(()) } else { Err(format!("the counts do not add up: {s:?}")) }
 }
 
@@ -189,22 +215,56 @@ pub(super) fn arrivals(banks: u16) -> impl Strategy<Value = Vec<(u64, DramReques
     })
 }
 
+/// Gates that are 0 where nothing finer is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FinerGates {
+    rrdl: u32,
+    faw: u32,
+    wtrl: u32,
+    rtw: u32,
+}
+
+impl FinerGates {
+    pub(super) fn set(self, t: &mut DramTiming) {
+        // As a data sheet would: beyond what the coarser ones ask for.
+        t.rrdl = if self.rrdl == 0 { 0 } else { t.rrd + self.rrdl };
+        t.faw = if self.faw == 0 { 0 } else { 4 * t.rrd + self.faw };
+        t.wtrl = if self.wtrl == 0 { 0 } else { t.cdlr + self.wtrl };
+        t.rtw = if self.rtw == 0 { 0 } else { t.cl + 6 + self.rtw };
+    }
+}
+
+pub(super) fn finer_gates() -> impl Strategy<Value = FinerGates> {
+    (0u32..5, 0u32..9, 0u32..7, 0u32..5).prop_map(|(rrdl, faw, wtrl, rtw)| FinerGates { rrdl, faw, wtrl, rtw })
+}
+
+/// No refresh, of all banks, of one bank after another.
+fn set_refresh(t: &mut DramTiming, kind: u32) {
+    match kind {
+        0 => {}
+        1 => (t.refi, t.rfc) = (700, 90),
+        _ => (t.refi, t.rfcsb) = (700, 60),
+    }
+}
+
 proptest! {
     #[test]
     fn no_gate_is_violated(
         kind in 0usize..4,
         list in arrivals(8),
-        refresh: bool,
+        refresh in 0u32..3,
+        gates in finer_gates(),
         queue in 1u32..64,
+        write_queue in prop_oneof![Just(0), 32u32..64],
     ) {
         let (name, mut config) = kinds()[kind].clone();
+        gates.set(&mut config.timing);
+        config.write_queue = write_queue;
         config.queue = queue;
         config.write_high = queue.div_ceil(2);
         config.write_low = queue / 4;
         prop_assume!(config.write_low < config.write_high);
-        if refresh {
-            (config.timing.refi, config.timing.rfc) = (700, 90);
-        }
+        set_refresh(&mut config.timing, refresh);
         let outcome = serve(&config, &list);
         if let Err(complaint) = check(&config, &list, &outcome) {
             return Err(TestCaseError::fail(format!("{name}: {complaint}")));
@@ -218,14 +278,14 @@ proptest! {
     fn asking_more_often_changes_nothing(
         kind in 0usize..4,
         list in arrivals(8),
-        refresh: bool,
+        refresh in 0u32..3,
+        gates in finer_gates(),
         asked in prop::collection::btree_set(0u64..6000, 0..200),
     ) {
         let (name, mut config) = kinds()[kind].clone();
         config.queue = 300;
-        if refresh {
-            (config.timing.refi, config.timing.rfc) = (700, 90);
-        }
+        gates.set(&mut config.timing);
+        set_refresh(&mut config.timing, refresh);
         let asked: Vec<u64> = asked.into_iter().collect();
         prop_assert_eq!(serve_asking(&config, &list, &asked), serve(&config, &list), "{}", name);
     }
@@ -241,7 +301,9 @@ fn the_checker_sees_every_gate() {
     // Beyond RAS + RP, or RC would be implied by them.
     strict.timing.rc = strict.timing.ras + strict.timing.rp + 5;
     (strict.timing.refi, strict.timing.rfc) = (1500, 120);
-    let gates: [(&str, Gate); 13] = [
+    (strict.timing.rrdl, strict.timing.faw) = (14, 60);
+    (strict.timing.wtrl, strict.timing.rtw) = (14, 30);
+    let gates: [(&str, Gate); 18] = [
         ("CCD", |t| &mut t.ccd),
         ("CCDL", |t| &mut t.ccdl),
         ("RRD", |t| &mut t.rrd),
@@ -255,12 +317,24 @@ fn the_checker_sees_every_gate() {
         ("CDLR", |t| &mut t.cdlr),
         ("RTPL", |t| &mut t.rtpl),
         ("RFC", |t| &mut t.rfc),
+        ("RRDL", |t| &mut t.rrdl),
+        ("FAW", |t| &mut t.faw),
+        ("WTRL", |t| &mut t.wtrl),
+        ("RTW", |t| &mut t.rtw),
+        ("RFCSB", |t| &mut t.rfcsb),
     ];
     for (name, gate) in gates {
         let (mut strict, mut loose) = (strict.clone(), strict.clone());
         if name == "CCD" {
             // The data bus hides a CCD that is not longer than an access.
             (strict.timing.ccd, loose.timing.ccd) = (5, 5);
+        }
+        if name == "CL" {
+            // It is a gate where nothing else says when writes may follow reads.
+            (strict.timing.rtw, loose.timing.rtw) = (0, 0);
+        }
+        if name == "RFCSB" {
+            (strict.timing.rfcsb, loose.timing.rfcsb) = (100, 100);
         }
         *gate(&mut loose.timing) -= 1;
         let found = (0..200).any(|seed| {

@@ -4,7 +4,7 @@ use super::{gddr6, hbm2, kinds, read, serve, write};
 use crate::config::DramConfig;
 use crate::dram::{Command, DramRequest};
 
-/// Commands as `A0.7@12` (activate row 7 of bank 0 in cycle 12), `R0@24`, `W0@24`, `P0@30`, `P*@30`, `F@42` (refresh).
+/// Commands as `A0.7@12` (activate row 7 of bank 0 in cycle 12), `R0@24`, `W0@24`, `P0@30`, `P*@30`, `F@42`, `F0@42` (refresh).
 fn text(commands: &[(u64, Command)]) -> String {
     let words = commands.iter().map(|(at, command)| match command {
         Command::Activate { bank, row } => format!("A{bank}.{row}@{at}"),
@@ -13,6 +13,7 @@ fn text(commands: &[(u64, Command)]) -> String {
         Command::Precharge { bank } => format!("P{bank}@{at}"),
         Command::PrechargeAll => format!("P*@{at}"),
         Command::Refresh => format!("F@{at}"),
+        Command::RefreshBank { bank } => format!("F{bank}@{at}"),
     });
     words.collect::<Vec<_>>().join(" ")
 }
@@ -44,6 +45,57 @@ fn rcdwr() {
 #[test]
 fn rrd() {
     check(&hbm2(), &[(0, read(0, 7)), (0, read(4, 8))], "A0.7@0 A4.8@3 R0@12 R4@15");
+}
+
+#[test]
+fn rrdl() {
+    let list = [(0, read(0, 7)), (0, read(1, 8)), (0, read(4, 9))];
+    check(&with(|t| t.rrdl = 5), &list, "A0.7@0 A4.9@3 A1.8@6 R0@12 R4@15 R1@18");
+    // Of one group, the second waits for RRD_L after the first, though others came between.
+    check(&with(|t| t.rrdl = 8), &list, "A0.7@0 A4.9@3 A1.8@8 R0@12 R4@15 R1@20");
+}
+
+#[test]
+fn faw() {
+    let list: Vec<_> = [0, 4, 8, 12, 1].into_iter().map(|bank| (0, read(bank, 7))).collect();
+    let config = with(|t| t.faw = 16);
+    check(&config, &list, "A0.7@0 A4.7@3 A8.7@6 A12.7@9 R0@12 R4@15 A1.7@16 R8@18 R12@21 R1@28");
+    // Four fit into it; a window that RRD fills anyway is none.
+    check(&with(|t| t.faw = 12), &list, "A0.7@0 A4.7@3 A8.7@6 A12.7@9 R0@12 A1.7@12 R4@15 R8@18 R12@21 R1@24");
+}
+
+#[test]
+fn wtrl() {
+    let config = with(|t| t.wtrl = 7);
+    let open = [(0, read(0, 7)), (0, read(1, 8)), (0, read(4, 8)), (100, write(0, 7))];
+    // WL + data + tWTR_L within the group, tWTR_S elsewhere.
+    let opened = "A0.7@0 A1.8@3 A4.8@6 R0@12 R1@15 R4@18 W0@100";
+    check(&config, &[&open[..], &[(101, read(1, 8))]].concat(), &format!("{opened} R1@110"));
+    check(&config, &[&open[..], &[(101, read(4, 8))]].concat(), &format!("{opened} R4@106"));
+    check(&config, &[&open[..], &[(101, read(1, 8)), (101, read(4, 8))]].concat(), &format!("{opened} R4@106 R1@110"));
+}
+
+#[test]
+fn rtw() {
+    let list = [(0, read(0, 7)), (0, read(4, 8)), (100, read(0, 7)), (101, write(4, 8))];
+    check(&with(|t| t.rtw = 17), &list, "A0.7@0 A4.8@3 R0@12 R4@15 R0@100 W4@117");
+}
+
+#[test]
+fn refresh_of_one_bank() {
+    // Every 100 cycles one bank of 16, in turn.
+    let config = with(|t| (t.refi, t.rfc, t.rfcsb) = (1600, 100, 60));
+    // From when it is due its bank serves nobody, others go on; an open row is closed first, RP before the refresh, and opens
+    // again RFCSB after it.
+    let list = [(90, read(0, 7)), (90, read(4, 8)), (110, read(0, 7)), (110, read(4, 8))];
+    check(&config, &list, "A0.7@90 A4.8@93 R4@105 R4@110 P0@118 F0@130 A0.7@190 F1@200 R0@202 R0@204");
+    // To other activates it is one of them.
+    check(&config, &[(99, read(5, 7)), (101, read(4, 8))], "A5.7@99 F0@102 A4.8@105 R5@111 R4@117");
+    // An idle channel does it without being asked, and a long rest is one step.
+    check(&config, &[(0, read(0, 7)), (301, read(1, 7))], "A0.7@0 R0@12 P0@100 F0@112 F1@200 F2@300 A1.7@303 R1@315");
+    let outcome = serve(&config, &[(16_000_050, read(1, 7))]);
+    assert_eq!((outcome.stats.refreshes, outcome.commands.len()), (160_000, 160_002));
+    assert_eq!(outcome.commands[160_000], (16_000_050, Command::Activate { bank: 1, row: 7 }));
 }
 
 #[test]

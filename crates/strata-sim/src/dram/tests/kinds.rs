@@ -23,6 +23,7 @@ pub(super) fn config(
         row: Bytes(2048),
         timing,
         queue: 64,
+        write_queue: 0,
         write_high: 32,
         write_low: 8,
         controller_cycles: 0,
@@ -35,6 +36,8 @@ pub(super) fn hbm2() -> DramConfig {
         ccd: 1,
         ccdl: 2,
         rrd: 3,
+        rrdl: 0,
+        faw: 0,
         rcd: 12,
         ras: 28,
         rp: 12,
@@ -43,9 +46,12 @@ pub(super) fn hbm2() -> DramConfig {
         wl: 2,
         wr: 10,
         cdlr: 3,
+        wtrl: 0,
+        rtw: 0,
         rtpl: 3,
         refi: 0,
         rfc: 0,
+        rfcsb: 0,
     };
     config(16, 2, 2, 4, 16, timing)
 }
@@ -56,6 +62,8 @@ pub(super) fn gddr6() -> DramConfig {
         ccd: 4,
         ccdl: 6,
         rrd: 12,
+        rrdl: 0,
+        faw: 0,
         rcd: 24,
         ras: 55,
         rp: 24,
@@ -64,9 +72,12 @@ pub(super) fn gddr6() -> DramConfig {
         wl: 8,
         wr: 24,
         cdlr: 10,
+        wtrl: 0,
+        rtw: 0,
         rtpl: 4,
         refi: 0,
         rfc: 0,
+        rfcsb: 0,
     };
     config(2, 16, 4, 4, 16, timing)
 }

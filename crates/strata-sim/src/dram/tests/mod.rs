@@ -34,13 +34,15 @@ fn serve_asking(config: &DramConfig, arrivals: &[(u64, DramRequest)], extra: &[u
             let asked = extra.next_if(|&e| e <= now && wake.is_none_or(|w| e < w));
             let Some(at) = asked.or(wake.filter(|&w| w <= now)) else { break };
             let reported = done.len();
-            let next = channel.advance(at, &mut done);
+            channel.advance(at, &mut done);
+            let next = channel.wake();
             assert!(next.is_none_or(|next| next > at), "no progress at {at}");
             assert!(done[reported..].iter().all(|&(end, _)| end >= at), "reported too late at {at}");
             *wake = next;
         }
         let reported = done.len();
-        *wake = channel.advance(now, &mut done);
+        channel.advance(now, &mut done);
+        *wake = channel.wake();
         assert!(done[reported..].iter().all(|&(end, _)| end >= now), "reported too late at {now}");
     };
     let mut now = 0;
@@ -51,7 +53,8 @@ fn serve_asking(config: &DramConfig, arrivals: &[(u64, DramRequest)], extra: &[u
             now = wake.unwrap();
             advance_to(&mut channel, &mut wake, now);
         }
-        wake = Some(channel.push(now, request));
+        channel.push(now, request);
+        wake = channel.wake();
     }
     while let Some(at) = wake {
         advance_to(&mut channel, &mut wake, at);
@@ -77,6 +80,8 @@ fn gddr5x() -> DramConfig {
         ccd: 2,
         ccdl: 3,
         rrd: 6,
+        rrdl: 0,
+        faw: 0,
         rcd: 12,
         ras: 28,
         rp: 12,
@@ -85,9 +90,12 @@ fn gddr5x() -> DramConfig {
         wl: 4,
         wr: 12,
         cdlr: 5,
+        wtrl: 0,
+        rtw: 0,
         rtpl: 2,
         refi: 0,
         rfc: 0,
+        rfcsb: 0,
     };
     config(4, 8, 4, 4, 16, timing)
 }
@@ -98,6 +106,8 @@ fn ddr3() -> DramConfig {
         ccd: 4,
         ccdl: 4,
         rrd: 5,
+        rrdl: 0,
+        faw: 0,
         rcd: 11,
         ras: 28,
         rp: 11,
@@ -106,9 +116,12 @@ fn ddr3() -> DramConfig {
         wl: 8,
         wr: 12,
         cdlr: 6,
+        wtrl: 0,
+        rtw: 0,
         rtpl: 6,
         refi: 0,
         rfc: 0,
+        rfcsb: 0,
     };
     config(4, 8, 2, 1, 8, timing)
 }

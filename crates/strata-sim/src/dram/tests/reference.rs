@@ -1,6 +1,6 @@
 //! The scheduler as one would write it down: every cycle, every request. The channel must give the very same commands.
 
-use super::checker::arrivals;
+use super::checker::{arrivals, finer_gates};
 use super::{Outcome, access_cycles, kinds, serve};
 use crate::config::DramConfig;
 use crate::dram::{Command, DramRequest, OVERTAKE_LIMIT};
@@ -28,8 +28,10 @@ struct Reference<'a> {
     config: &'a DramConfig,
     waiting: Vec<Waiting>,
     banks: Vec<Bank>,
-    groups: Vec<u64>,
+    /// Earliest read, write, (unused), activate of each group.
+    groups: Vec<[u64; 4]>,
     any: [u64; 4],
+    activates: Vec<u64>,
     /// By kind and bank: how often the oldest request was overtaken.
     overtaken: [Vec<u16>; 2],
     kind: usize,
@@ -84,8 +86,9 @@ impl Reference<'_> {
 
     fn possible(&self, now: u64, bank: usize, what: usize) -> bool {
         let group = bank * self.groups.len() / self.banks.len();
-        let group = if what <= WRITE { self.groups[group] } else { 0 };
-        now >= self.banks[bank].gates[what].max(self.any[what]).max(group)
+        let recent = self.activates.iter().filter(|&&at| at + u64::from(self.config.timing.faw) > now).count();
+        now >= self.banks[bank].gates[what].max(self.any[what]).max(self.groups[group][what])
+            && (what != ACTIVATE || recent < 4)
     }
 
     fn column(&mut self, now: u64, index: usize, bank: usize) {
@@ -94,9 +97,18 @@ impl Reference<'_> {
         let access = access_cycles(self.config);
         let number = bank as u16;
         let group = bank * self.groups.len() / self.banks.len();
-        self.groups[group] = now + ccdl;
+        let wtrl = u64::from(t.wtrl.max(t.cdlr));
+        let to_read = if self.kind == READ { ccdl } else { ccdl.max(wl + access + wtrl) };
+        self.groups[group][READ] = self.groups[group][READ].max(now + to_read);
+        self.groups[group][WRITE] = now + ccdl;
         let (next_read, next_write, close, end, command) = if self.kind == READ {
-            (access, cl + access + 2 - wl, rtpl, cl + access, Command::Read { bank: number })
+            (
+                access,
+                if t.rtw > 0 { t.rtw.into() } else { cl + access + 2 - wl },
+                rtpl,
+                cl + access,
+                Command::Read { bank: number },
+            )
         } else {
             (wl + access + cdlr, access, wl + access + wr, wl + access, Command::Write { bank: number })
         };
@@ -129,6 +141,9 @@ impl Reference<'_> {
             state.row = Some(row);
             state.gates = [now + rcd, now + rcd.saturating_sub(wl + 1), now + ras, now + rc];
             self.any[ACTIVATE] = now + rrd;
+            let group = bank * self.groups.len() / self.banks.len();
+            self.groups[group][ACTIVATE] = now + rrd.max(t.rrdl.into());
+            self.activates.push(now);
             self.outcome.commands.push((now, Command::Activate { bank: number, row }));
         } else {
             state.row = None;
@@ -157,8 +172,9 @@ fn reference(config: &DramConfig, arrivals: &[(u64, DramRequest)]) -> Outcome {
         config,
         waiting: Vec::new(),
         banks: vec![Bank::default(); banks],
-        groups: vec![0; config.bank_groups as usize],
+        groups: vec![[0; 4]; config.bank_groups as usize],
         any: [0; 4],
+        activates: Vec::new(),
         overtaken: [vec![0; banks], vec![0; banks]],
         kind: READ,
         draining: false,
@@ -182,8 +198,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn the_channel_is_the_reference(kind in 0usize..4, list in arrivals(8), high in 2u32..40) {
+    fn the_channel_is_the_reference(kind in 0usize..4, list in arrivals(8), high in 2u32..40, gates in finer_gates()) {
         let (name, mut config) = kinds()[kind].clone();
+        gates.set(&mut config.timing);
         // Room for all: how a full channel is refilled is the caller's affair.
         config.queue = list.len().max(40) as u32;
         (config.write_high, config.write_low) = (high, high / 3);
