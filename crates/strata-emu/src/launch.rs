@@ -1,8 +1,9 @@
 //! One launch: what all its CTAs share, and the order they run in.
 //!
-//! CTAs start in the order of their numbers and run to their end one after the other; only when one spins (it may wait for
-//! another CTA) does the next one become resident beside it. So global effects happen in CTA order, and a grid that
-//! synchronises through memory still comes to its end.
+//! CTAs start in the order of their numbers and take turns ([`crate::turn`]), as many of them as a GPU holds: one that is at its end
+//! within its turn, as most are, leaves before the next begins; one that needs longer, or seems to wait for another CTA, stays
+//! resident while the next begins beside it. So global effects of short CTAs happen in CTA order, and a grid that
+//! synchronises through memory comes to its end.
 
 use crate::check::Checker;
 use crate::cta::{Cta, CtaStop};
@@ -11,6 +12,7 @@ use crate::fault::{Cause, Fault};
 use crate::kernel::{Constant, Kernel, VisitInfo};
 use crate::memory::{Memory, MemoryError, WINDOW_BYTES};
 use crate::output::Output;
+use crate::turn::{Turn, fair_ctas};
 use crate::warp::{Unit, Visits};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use strata_core::{Addr, Bytes, Counts, Dim3, LANES, LaneMask};
@@ -401,14 +403,15 @@ fn run_ctas(state: &LaunchState<'_>, slot: u32, take: impl Fn() -> Option<u64>, 
     let mut touched = vec![TouchedRange::default(); kernel.memory_instructions as usize];
     let mut x = state.context(&mut touched);
     let mut visits = vec![Visits::default(); kernel.visits.len()];
-    let mut left = state.instruction_limit;
-    let limit = if state.parallel { 1 } else { state.resident_limit() };
+    let mut turn = Turn::new(state.instruction_limit);
+    let most = if state.parallel { 1 } else { state.resident_limit() };
+    let mut limit = most.min(fair_ctas(state.block.count(), state.shared_bytes));
     let new_cta = || Cta::new(state.warps_per_cta(), state.shared_bytes);
-    // CTAs that spin, in their slots of local memory; `None` is a free slot.
+    // CTAs that are not at their end, in their slots of local memory; `None` is a free slot.
     let mut resident: Vec<Option<Cta>> = Vec::new();
     let mut spare: Vec<Cta> = vec![new_cta()];
     let mut fault = None;
-    // Spinning CTAs run again once another has come to its end, or when no further one can start.
+    // They run again once another has come to its end, or when no further one can start.
     let mut again = false;
     let (mut unreported, mut reported) = (0, 0);
     'grid: loop {
@@ -431,10 +434,11 @@ fn run_ctas(state: &LaunchState<'_>, slot: u32, take: impl Fn() -> Option<u64>, 
             0..resident.len()
         };
         again = false;
+        let mut moved = slots.len() < resident.len();
         for k in slots {
             let Some(cta) = &mut resident[k] else { continue };
             x.resident = if state.parallel { slot } else { k as u32 };
-            match cta.run(&mut x, kernel, &mut visits, &mut left) {
+            match cta.run(&mut x, kernel, &mut visits, &mut turn) {
                 CtaStop::Done => {
                     unreported += 1;
                     if unreported == REPORT_EVERY {
@@ -444,13 +448,19 @@ fn run_ctas(state: &LaunchState<'_>, slot: u32, take: impl Fn() -> Option<u64>, 
                     }
                     spare.extend(resident[k].take());
                     again = resident.iter().any(Option::is_some);
+                    moved = true;
                 }
+                CtaStop::TurnOver => moved = true,
                 CtaStop::Spinning => {}
                 CtaStop::Fault { warp } => {
                     fault = Some((cta.number, Box::new(locate(state, &mut x, cta, warp))));
                     break 'grid;
                 }
             }
+        }
+        if !moved && resident.len() >= limit {
+            // They may all be waiting for one that only a larger GPU would hold.
+            limit = (2 * limit).min(most);
         }
     }
     let counts = Counts {

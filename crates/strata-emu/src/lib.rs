@@ -77,6 +77,7 @@ mod output;
 mod program;
 pub mod semantics;
 mod source;
+mod turn;
 mod warp;
 mod watch;
 
