@@ -9,7 +9,7 @@ use crate::check::Checker;
 use crate::cta::{Cta, CtaStop};
 use crate::exec::{Exec, TouchedRange};
 use crate::fault::{Cause, Fault};
-use crate::kernel::{Constant, Kernel, VisitInfo};
+use crate::kernel::{Constant, Kernel, Refused, VisitInfo};
 use crate::memory::{Memory, MemoryError, WINDOW_BYTES};
 use crate::output::Output;
 use crate::turn::{Turn, fair_ctas};
@@ -146,7 +146,7 @@ pub(crate) fn local_bytes_per_cta(kernel: &Kernel, block: Dim3) -> u64 {
 }
 
 /// Lays out the constants of every function.
-fn lay_out(kernel: &Kernel, params: &[u8], param_address: u64) -> Vec<Vec<Unit>> {
+fn lay_out(kernel: &Kernel, memory: &Memory, params: &[u8], param_address: u64) -> Vec<Vec<Unit>> {
     let splat = |units: &mut Vec<Unit>, v: u32| units.push(Unit([v; LANES]));
     let splat64 = |units: &mut Vec<Unit>, v: u64| {
         // A 64-bit slot is 32 lanes of 8 bytes: two units of alternating halves.
@@ -162,6 +162,12 @@ fn lay_out(kernel: &Kernel, params: &[u8], param_address: u64) -> Vec<Vec<Unit>>
                 match constant {
                     Constant::Word(v) => splat(&mut units, *v),
                     Constant::Double(v) => splat64(&mut units, *v),
+                    Constant::Reference(address) => {
+                        let mut handle = [0; 8];
+                        // A variable of the module: it is there. What is bound to nothing has no object, and says so.
+                        let bound = memory.read(Addr(*address), &mut handle).is_ok();
+                        splat64(&mut units, if bound { u64::from_le_bytes(handle) } else { 0 });
+                    }
                     Constant::Lanes(lanes) => units.push(Unit(**lanes)),
                     Constant::ParamAddress(offset) => splat64(&mut units, param_address + u64::from(*offset)),
                     Constant::Param { offset, size, signed, wide } => {
@@ -233,7 +239,9 @@ const MAX_SHARED: u64 = 227 << 10;
 pub(crate) fn check(kernel: &Kernel, config: &LaunchConfig, memory: &Memory) -> Result<(), LaunchError> {
     let refuse = |reason: String| Err(LaunchError::Refused { kernel: kernel.name.clone(), reason });
     if !kernel.unsupported.is_empty() {
-        return Err(LaunchError::Unsupported { kernel: kernel.name.clone(), list: kernel.unsupported.clone() });
+        let told = |r: &Refused| format!("  {}:{}: `{}`: {}", kernel.origin.file, r.line, r.instruction, r.why);
+        let list = kernel.unsupported.iter().map(told).collect();
+        return Err(LaunchError::Unsupported { kernel: kernel.name.clone(), list });
     }
     let (g, b) = (config.grid, config.block);
     for (dim, max, what) in [(g, MAX_GRID, "grid"), (b, MAX_BLOCK, "block")] {
@@ -294,7 +302,7 @@ pub(crate) fn prepare<'l>(
         memory,
         grid: config.grid,
         block: config.block,
-        constants: lay_out(kernel, &config.params, param_address),
+        constants: lay_out(kernel, memory, &config.params, param_address),
         thread_ids: thread_ids(config.block),
         shared_bytes: kernel.static_shared.max(kernel.dynamic_shared_at + u64::from(config.shared)),
         dynamic_shared: config.shared,

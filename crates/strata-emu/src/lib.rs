@@ -82,11 +82,12 @@ mod warp;
 mod watch;
 
 pub use fault::{Cause, Fault};
+pub use kernel::Refused;
 pub use launch::{LaunchConfig, LaunchError, Progress};
 pub use memory::{
     AllocationRecord, Capacity, DEVICE_ALIGN, DEVICE_BASE, LOCAL_WINDOW, MANAGED_ALIGN, Memory, MemoryError, Nearest,
     OBJECT_BASE, SHARED_WINDOW, WINDOW_BYTES,
 };
 pub use output::Output;
-pub use program::{Param, Program, Resources};
+pub use program::{Param, Program, Resources, unsupported};
 pub use source::Execution;

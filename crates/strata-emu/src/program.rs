@@ -2,16 +2,16 @@
 
 use crate::decode;
 use crate::decode::frame::param_offsets;
-use crate::kernel::{Kernel, Origin};
+use crate::kernel::{Kernel, Origin, Refused};
 use crate::launch::{self, LaunchConfig, LaunchError, LaunchState, Progress};
 use crate::memory::{Memory, MemoryError};
 use crate::output::Output;
 use crate::source::Execution;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use strata_core::{Addr, Bytes, Counts, OpInfo};
-use strata_ptx::LineIndex;
-use strata_ptx::ast::{Initial, Linkage, Module, StateSpace, Symbol, Variable};
+use strata_ptx::ast::{Function, Initial, Linkage, Module, StateSpace, Symbol, Variable};
 
 /// Function addresses: the window plus the number of the function in its module.
 pub(crate) const FUNCTION_WINDOW: u64 = 0x0300_0000_0000;
@@ -73,16 +73,9 @@ const PARAM_BYTES: u64 = 32768;
 impl Program {
     /// Puts a module's variables into device memory.
     pub fn load(file: &str, text: &str, module: Module, memory: &mut Memory) -> Result<Self, MemoryError> {
-        let origin = Origin {
-            file: file.to_owned(),
-            text: text.into(),
-            lines: Arc::new(LineIndex::new(text)),
-            module: Arc::new(module),
-        };
+        let origin = Origin::new(file, text, module);
         let module = origin.module.clone();
         let mut symbols = Symbols::default();
-        let in_memory =
-            |v: &Variable| matches!(v.space, StateSpace::Global | StateSpace::Const) && v.linkage != Linkage::Extern;
         for v in &module.variables {
             let place =
                 if in_memory(v) { Some(memory.alloc(Bytes(v.bytes()), v.managed, &v.name)?.start.0) } else { None };
@@ -201,9 +194,8 @@ impl Program {
         Some(self.kernel(kernel, false)?.infos.clone())
     }
 
-    /// The instructions of a kernel that cannot be executed, each with its line and the reason; a launch is refused if
-    /// there are any.
-    pub fn unsupported(&mut self, kernel: &str) -> Option<Vec<String>> {
+    /// The instructions of a kernel, and of what it calls, that cannot be executed; a launch is refused if there are any.
+    pub fn unsupported(&mut self, kernel: &str) -> Option<Vec<Refused>> {
         Some(self.kernel(kernel, false)?.unsupported.clone())
     }
 
@@ -259,6 +251,42 @@ impl Program {
         }
         Ok(result)
     }
+}
+
+/// The instructions of a module that cannot be executed, in the order of their lines: those for which launches of its kernels
+/// are refused, and those of functions that no kernel calls.
+pub fn unsupported(file: &str, text: &str, module: &Module) -> Vec<Refused> {
+    let origin = Origin::new(file, text, module.clone());
+    // Where variables will be does not matter, only which of them have a place.
+    let place = |v: &Variable| in_memory(v).then_some(0);
+    let variables = |f: usize, function: &Function| {
+        let places = function.variables.iter().enumerate().filter(|(_, v)| in_memory(v));
+        places.map(|(k, _)| ((f as u32, k as u32), 0)).collect::<Vec<_>>()
+    };
+    let symbols = Symbols {
+        module: module.variables.iter().map(place).collect(),
+        functions: module.functions.iter().enumerate().flat_map(|(f, function)| variables(f, function)).collect(),
+    };
+    let mut found = BTreeSet::new();
+    let mut seen = vec![false; module.functions.len()];
+    // Kernels first: what they reach need not be looked at again.
+    let defined = |entry: bool| {
+        let functions = module.functions.iter().enumerate();
+        functions.filter(move |(_, f)| f.is_entry == entry && !f.is_declaration).map(|(index, _)| index)
+    };
+    for index in defined(true).chain(defined(false)) {
+        if !seen[index] {
+            let kernel = decode::kernel(&origin, &symbols, index as u32, has_vector_unit(), false);
+            kernel.functions.iter().for_each(|code| seen[code.index as usize] = true);
+            found.extend(kernel.unsupported);
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// True for variables that have a place in device memory.
+fn in_memory(v: &Variable) -> bool {
+    matches!(v.space, StateSpace::Global | StateSpace::Const) && v.linkage != Linkage::Extern
 }
 
 /// True if the vectorised code paths can run here.
