@@ -85,7 +85,7 @@ impl Barriers {
     }
 
     /// A barrier that everybody has come to who still can, with its true predicates and threads; it is reset.
-    fn take_complete(&mut self, live: &[LaneMask]) -> Option<(u8, u32, u32)> {
+    fn take_complete(&mut self, live: &[LaneMask], races: impl FnOnce(&[LaneMask])) -> Option<(u8, u32, u32)> {
         for (id, state) in self.states.iter_mut().enumerate().filter(|(_, s)| s.used) {
             let complete = match state.count {
                 // A warp all of whose live lanes came counts whole, as on hardware.
@@ -103,6 +103,7 @@ impl Barriers {
             };
             if complete {
                 let result = (id as u8, state.trues, state.threads);
+                races(&state.came);
                 state.reset();
                 return Some(result);
             }
@@ -238,7 +239,9 @@ impl Cta {
     pub(crate) fn open_barriers(&mut self, x: &mut Exec<'_>) -> bool {
         let live: Vec<LaneMask> = self.warps.iter().map(|w| w.live).collect();
         let mut opened = false;
-        while let Some((id, trues, threads)) = self.barriers.take_complete(&live) {
+        while let Some((id, trues, threads)) =
+            self.barriers.take_complete(&live, |came| x.tell_races(|races, x| races.opened(x, came)))
+        {
             opened = true;
             for w in 0..self.warps.len() {
                 Self::select_warp(x, w);

@@ -53,6 +53,12 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
+    /// The number of an instruction in its function, number `code` of the kernel's.
+    pub(crate) fn place_of(&self, i: &Inst, code: u32) -> u32 {
+        let insts = &self.functions[code as usize].insts;
+        insts.iter().position(|other| std::ptr::eq(other, i)).unwrap_or(0) as u32
+    }
+
     /// An estimate of the registers a thread needs: the most that any function of the kernel does.
     pub(crate) fn registers(&self) -> u32 {
         let of = |index: u32| {

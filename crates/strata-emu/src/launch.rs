@@ -5,13 +5,14 @@
 //! resident while the next begins beside it. So global effects of short CTAs happen in CTA order, and a grid that
 //! synchronises through memory comes to its end.
 
-use crate::check::Checker;
+use crate::check::{Checker, Looks};
 use crate::cta::{Cta, CtaStop};
 use crate::exec::{Exec, TouchedRange};
 use crate::fault::{Cause, Fault};
 use crate::kernel::{Constant, Kernel, Refused, VisitInfo};
 use crate::memory::{Memory, MemoryError, WINDOW_BYTES};
 use crate::output::Output;
+use crate::races::Races;
 use crate::turn::{Turn, fair_ctas};
 use crate::warp::{Unit, Visits};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,6 +37,17 @@ pub struct LaunchConfig {
     pub threads: usize,
     /// Look for reads of shared and local memory that nothing has written: see [`Output::take_warnings`].
     pub check: bool,
+    /// Look for conflicting accesses of different warps that nothing orders, on one host thread: found in the same place.
+    pub races: bool,
+    /// Reads of device memory outside every allocation get what lies there, and are counted: see
+    /// [`Output::take_outside`]. Writes fail as always.
+    pub lenient: bool,
+}
+
+impl LaunchConfig {
+    pub(crate) fn looks(&self) -> Looks {
+        Looks { uninitialised: self.check, races: self.races }
+    }
 }
 
 impl LaunchConfig {
@@ -50,6 +62,8 @@ impl LaunchConfig {
             instruction_limit: None,
             threads: 1,
             check: false,
+            races: false,
+            lenient: false,
         }
     }
 }
@@ -77,8 +91,10 @@ pub(crate) struct LaunchState<'l> {
     /// More than one host thread runs CTAs.
     pub(crate) parallel: bool,
     pub(crate) instruction_limit: u64,
-    /// Accesses to shared and local memory are looked at.
-    pub(crate) checked: bool,
+    /// What is looked for.
+    pub(crate) looks: Looks,
+    /// Reads outside every allocation are no failure.
+    pub(crate) lenient: bool,
     /// Number of the launch on its device: `%gridid`.
     pub(crate) number: u64,
     pub(crate) output: &'l Output,
@@ -131,7 +147,8 @@ impl LaunchState<'_> {
             bytes_written: 0,
             divisions_by_zero: 0,
             sink: None,
-            checker: self.checked.then(Box::<Checker>::default),
+            checker: self.looks.uninitialised.then(Box::<Checker>::default),
+            races: self.looks.races.then(Box::<Races>::default),
             watch: None,
             cause: None,
             launch: self,
@@ -279,6 +296,9 @@ pub(crate) fn check(kernel: &Kernel, config: &LaunchConfig, memory: &Memory) -> 
     if config.params.len() != kernel.param_bytes as usize {
         return refuse(format!("{} bytes of parameters; the kernel takes {}", config.params.len(), kernel.param_bytes));
     }
+    if config.threads > 1 && config.races {
+        return refuse("races are looked for on one host thread; leave --threads out".into());
+    }
     if config.threads > 1
         && let Some(why) = &kernel.order_matters
     {
@@ -309,7 +329,8 @@ pub(crate) fn prepare<'l>(
         workspace,
         parallel: config.threads > 1,
         instruction_limit: config.instruction_limit.unwrap_or(u64::MAX),
-        checked: config.check,
+        looks: config.looks(),
+        lenient: config.lenient,
         number,
         output,
     }

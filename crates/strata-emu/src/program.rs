@@ -1,5 +1,6 @@
 //! A loaded module: its variables in device memory, its kernels decoded when first launched.
 
+use crate::check::Looks;
 use crate::decode;
 use crate::decode::frame::param_offsets;
 use crate::kernel::{Kernel, Origin, Refused};
@@ -61,8 +62,8 @@ pub struct Resources {
 pub struct Program {
     origin: Origin,
     symbols: Symbols,
-    /// Decoded kernels: number in the module, and whether for checked launches.
-    kernels: FxHashMap<(u32, bool), Arc<Kernel>>,
+    /// Decoded kernels: number in the module, and what launches look for.
+    kernels: FxHashMap<(u32, Looks), Arc<Kernel>>,
     params: Addr,
     vector: bool,
 }
@@ -163,12 +164,12 @@ impl Program {
     }
 
     /// The kernel, decoded.
-    pub(crate) fn kernel(&mut self, name: &str, check: bool) -> Option<Arc<Kernel>> {
+    pub(crate) fn kernel(&mut self, name: &str, looks: Looks) -> Option<Arc<Kernel>> {
         let index = self.origin.module.functions.iter().position(|f| f.is_entry && f.name == name)? as u32;
         let kernel = self
             .kernels
-            .entry((index, check))
-            .or_insert_with(|| Arc::new(decode::kernel(&self.origin, &self.symbols, index, self.vector, check)));
+            .entry((index, looks))
+            .or_insert_with(|| Arc::new(decode::kernel(&self.origin, &self.symbols, index, self.vector, looks)));
         Some(kernel.clone())
     }
 
@@ -180,7 +181,7 @@ impl Program {
 
     /// What a kernel needs of an SM.
     pub fn resources(&mut self, kernel: &str) -> Option<Resources> {
-        let kernel = self.kernel(kernel, false)?;
+        let kernel = self.kernel(kernel, Looks::default())?;
         Some(Resources {
             registers: kernel.registers(),
             shared: Bytes(kernel.static_shared),
@@ -191,12 +192,12 @@ impl Program {
 
     /// The static instructions of a kernel, indexed by the program counters of its warp operations.
     pub fn instructions(&mut self, kernel: &str) -> Option<Vec<OpInfo>> {
-        Some(self.kernel(kernel, false)?.infos.clone())
+        Some(self.kernel(kernel, Looks::default())?.infos.clone())
     }
 
     /// The instructions of a kernel, and of what it calls, that cannot be executed; a launch is refused if there are any.
     pub fn unsupported(&mut self, kernel: &str) -> Option<Vec<Refused>> {
-        Some(self.kernel(kernel, false)?.unsupported.clone())
+        Some(self.kernel(kernel, Looks::default())?.unsupported.clone())
     }
 
     /// Runs a kernel to its end. `number` counts the launches of the device; `progress` is told how far it is.
@@ -235,7 +236,7 @@ impl Program {
         output: &Output,
         run: impl FnOnce(&LaunchState<'_>) -> R,
     ) -> Result<R, LaunchError> {
-        let kernel = self.kernel(name, config.check).ok_or_else(|| LaunchError::Refused {
+        let kernel = self.kernel(name, config.looks()).ok_or_else(|| LaunchError::Refused {
             kernel: name.to_owned(),
             reason: format!("no such kernel; the module has {}", self.kernels().collect::<Vec<_>>().join(", ")),
         })?;
@@ -276,7 +277,7 @@ pub fn unsupported(file: &str, text: &str, module: &Module) -> Vec<Refused> {
     };
     for index in defined(true).chain(defined(false)) {
         if !seen[index] {
-            let kernel = decode::kernel(&origin, &symbols, index as u32, has_vector_unit(), false);
+            let kernel = decode::kernel(&origin, &symbols, index as u32, has_vector_unit(), Looks::default());
             kernel.functions.iter().for_each(|code| seen[code.index as usize] = true);
             found.extend(kernel.unsupported);
         }

@@ -74,6 +74,8 @@ pub fn options(request: &RunRequest, monitor: &Arc<Monitor>) -> EngineOptions {
     EngineOptions {
         threads: request.threads,
         check: request.check,
+        check_races: request.check_races,
+        lenient: request.lenient,
         check_data: request.check_data,
         explain: request.explain,
         max_instructions: request.max_instructions,

@@ -26,7 +26,7 @@ mod small;
 mod texture;
 mod video;
 
-use crate::check::Watched;
+use crate::check::{Looks, Watched};
 use crate::exec::{Exec, FIRST_PREDICATE, Flow, Slot, TRUE_PREDICATE};
 use crate::inst::{Clock, Inst, Scheduled};
 use crate::kernel::{
@@ -53,7 +53,7 @@ pub(crate) type Refusal = String;
 type Decoded<T> = Result<T, Refusal>;
 
 /// Decodes a kernel and everything it can call.
-pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: bool, check: bool) -> Kernel {
+pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: bool, looks: Looks) -> Kernel {
     let module = &origin.module;
     let reachable = frame::reachable(module, entry);
     let layout = frame::Layout::of(module, &reachable);
@@ -80,7 +80,7 @@ pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: boo
         origin: origin.clone(),
     };
     for &f in &reachable {
-        let code = Decoder::new(origin, symbols, &layout, &mut kernel, f, vector).function(check);
+        let code = Decoder::new(origin, symbols, &layout, &mut kernel, f, vector).function(looks);
         kernel.functions.push(code);
     }
     kernel.local_bytes = frame::local_bytes(&kernel, module);
@@ -143,8 +143,8 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// With `check`, accesses to shared and local memory are looked at before they run.
-    fn function(mut self, check: bool) -> Code {
+    /// Accesses to memory that somebody wants to look at are looked at when they run.
+    fn function(mut self, looks: Looks) -> Code {
         let function = self.function;
         let first_pc = self.kernel.infos.len() as u32;
         let mut insts = Vec::with_capacity(function.instructions.len());
@@ -160,9 +160,9 @@ impl<'a> Decoder<'a> {
                 self.refuse(i, &why);
                 Inst::new(unreachable_instruction)
             });
-            if check
+            if looks != Looks::default()
                 && !matrix::is_matrix(i.op)
-                && let Some(watched) = Watched::new(&mut inst, &info, insts.len() as u32, self.wide_address(i))
+                && let Some(watched) = Watched::new(&mut inst, &info, insts.len() as u32, self.wide_address(i), looks)
             {
                 self.kernel.watched.insert(inst.touched(), watched);
             }
