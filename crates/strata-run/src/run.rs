@@ -167,7 +167,7 @@ pub fn saved(request: &RunRequest) -> Result<Option<Value>, LabError> {
 /// Saves a file of a result.
 pub fn save_json(directory: &Path, name: &str, value: &Value) -> Result<(), LabError> {
     let path = directory.join(name);
-    files::write_text(&path, &format!("{value:#}\n")).map_err(|e| LabError::io("write", &path, e))
+    files::write_text(&path, &RunResult::json_text(value)).map_err(|e| LabError::io("write", &path, e))
 }
 
 /// A request with its defaults filled in.

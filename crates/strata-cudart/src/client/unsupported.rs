@@ -48,7 +48,7 @@ unsupported! {
     cudaGetTextureObjectResourceViewDesc, cudaGetTextureObjectTextureDesc, cudaGetTextureObjectTextureDesc_v2,
     cudaGraphAddDependencies_v2, cudaGraphAddEventRecordNode, cudaGraphAddEventWaitNode,
     cudaGraphAddExternalSemaphoresSignalNode, cudaGraphAddExternalSemaphoresWaitNode, cudaGraphAddMemcpyNodeFromSymbol,
-    cudaGraphAddMemcpyNodeToSymbol, cudaGraphAddNode, cudaGraphAddNode_v2, cudaGraphChildGraphNodeGetGraph,
+    cudaGraphAddMemcpyNodeToSymbol, cudaGraphChildGraphNodeGetGraph,
     cudaGraphConditionalHandleCreate, cudaGraphConditionalHandleCreate_v2, cudaGraphDebugDotPrint, cudaGraphDestroyNode,
     cudaGraphEventRecordNodeGetEvent, cudaGraphEventRecordNodeSetEvent, cudaGraphEventWaitNodeGetEvent,
     cudaGraphEventWaitNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent,
