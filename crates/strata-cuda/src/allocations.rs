@@ -72,6 +72,12 @@ impl Allocations {
         }
     }
 
+    /// Bytes from `start` to the end of its allocation.
+    pub(super) fn room(&self, start: u64) -> Option<u64> {
+        let (first, allocation) = self.live.range(..=start).next_back()?;
+        allocation.size.checked_sub(start - first).filter(|&room| room > 0)
+    }
+
     /// Bytes of device memory that are taken.
     pub(super) fn on_device(&self) -> u64 {
         self.live.values().filter(|a| matches!(a.kind, kind::DEVICE | kind::ARRAY)).map(|a| a.size).sum()
@@ -115,6 +121,7 @@ mod tests {
             allocations.made(name, start, 100, kind);
         }
         assert_eq!(allocations.next_name(9), None);
+        assert_eq!([2000, 2040, 2100].map(|at| allocations.room(at)), [Some(100), Some(60), None]);
         allocations.moved(2040, 60, Way::In);
         allocations.moved(2100, 5, Way::In);
         allocations.freed(0);

@@ -35,6 +35,7 @@ pub fn build(files: &[PathBuf], output: Option<&Path>, arguments: &[OsString]) -
         command.arg(ARCHITECTURE);
     }
     command.args(["-cudart", "shared"]).args(library_path(&nvcc, &links.0)?);
+    command.args(removed_calls(&nvcc, &links.0)?);
     let status = command.args(files).args(arguments).arg("-o").arg(&output).status();
     status.map_err(|e| LabError::io("run", &nvcc, e))
 }
@@ -69,6 +70,25 @@ fn library_path(nvcc: &Path, links: &Path) -> Result<Vec<OsString>, LabError> {
         option
     };
     Ok(vec![option(links), option(&libraries)])
+}
+
+/// Calls that old programs make and CUDA 13 has removed.
+const REMOVED_CALLS: &str = include_str!("removed_calls.h");
+
+/// If the compiler's headers lack calls that old programs make: a header of ours before every source. The compiler itself
+/// says where one of them is used.
+fn removed_calls(nvcc: &Path, folder: &Path) -> Result<Vec<OsString>, LabError> {
+    let root = nvcc.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    let headers = ["include", "targets/x86_64-linux/include"].map(|place| root.join(place).join("cuda_runtime_api.h"));
+    let Some(text) = headers.iter().find_map(|path| std::fs::read_to_string(path).ok()) else {
+        return Ok(Vec::new());
+    };
+    if text.contains("cudaThreadSynchronize(void)") {
+        return Ok(Vec::new());
+    }
+    let header = folder.join("strata_removed_calls.h");
+    std::fs::write(&header, REMOVED_CALLS).map_err(|e| LabError::io("write", &header, e))?;
+    Ok(vec!["-include".into(), header.into_os_string()])
 }
 
 /// The compiler: named by the environment, on the path, or as a Python package.

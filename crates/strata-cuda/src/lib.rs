@@ -132,11 +132,15 @@ pub fn run(
     let status = wait(child, &record, stop, |known| save_json(&directory, PARTIAL, &result_of(known).to_json()))?;
     let known = record.known();
     if known.processes.is_empty() && !known.loaded {
-        monitor.warn(
+        let program = find(command.first().map_or(OsStr::new(""), OsString::as_os_str))?;
+        let advice = if fs::read(program).is_ok_and(|bytes| library::is_named_in(&bytes)) {
+            format!("the program loads the CUDA runtime, but ended before its first CUDA call ({status})")
+        } else {
             "the program never asked for a GPU; a CUDA program must load the CUDA runtime as a shared library: \
              link it with `nvcc -cudart shared`"
-                .into(),
-        );
+                .into()
+        };
+        monitor.warn(advice);
     }
     let result = result_of(known);
     save_result(&directory, &result)?;

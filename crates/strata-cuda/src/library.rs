@@ -23,6 +23,15 @@ pub(crate) fn folder() -> Result<PathBuf, LabError> {
     Ok(folder)
 }
 
+/// True if a program asks for the library, as one does that was linked with `-cudart shared`: its name stands among those
+/// of the program's dynamic section.
+pub(crate) fn is_named_in(program: &[u8]) -> bool {
+    LIBRARIES.iter().any(|(name, _)| {
+        let named: Vec<u8> = [&[0], name.as_bytes(), &[0]].concat();
+        program.windows(named.len()).any(|bytes| bytes == named)
+    })
+}
+
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(bytes)?;
@@ -34,4 +43,15 @@ fn cache() -> PathBuf {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
     cache.unwrap_or_else(env::temp_dir).join("stratasim")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_names_the_library_it_is_linked_with() {
+        assert!(is_named_in(b"\x7fELF...\0libc.so.6\0libcudart.so.12\0..."));
+        assert!(!is_named_in(b"\x7fELF... cannot load libcudart.so.12 from here\0"));
+    }
 }

@@ -216,6 +216,11 @@ impl Session {
                 self.parts.device.destroy_object(handle).map_err(|e| invalid(&e))?;
                 Ok(Reply::Done)
             }
+            Request::Bind { reference, handle } => {
+                self.parts.device.bind(Addr(reference), handle).map_err(|e| invalid(&e))?;
+                Ok(Reply::Done)
+            }
+            Request::Room { start } => Ok(number(self.allocations.room(start).unwrap_or(u64::MAX))),
             Request::Advise { start, size, advice, to_device } => {
                 let advice = code::advice_of(advice, to_device).ok_or_else(|| refuse(code::INVALID_VALUE, ""))?;
                 self.parts.device.advise(Addr(start), Bytes(size), advice);

@@ -303,6 +303,10 @@ messages! {
         21 Loaded,
         /// What the device program has printed.
         22 Printed,
+        /// A texture or surface reference stands for this object.
+        23 Bind { reference: u64, handle: u64 },
+        /// Bytes from an address to the end of the memory that was given there.
+        24 Room { start: u64 },
     }
 }
 

@@ -20,35 +20,59 @@ use crate::inst::{Inst, OpFn};
 use crate::launch::describe;
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW};
 use crate::ops::memory::{addresses, aligned, copy_targets, window};
+use crate::races;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use strata_core::{Access, Addr, LANES, LaneMask, OpInfo, Space};
 
 /// An instruction that is looked at before it runs.
+#[derive(Clone, Copy)]
 pub(crate) struct Watched {
     /// Its own code.
-    run: OpFn,
+    pub(crate) run: OpFn,
     /// Its number among those of its function.
-    pc: u32,
-    space: Space,
-    access: Access,
+    pub(crate) pc: u32,
+    pub(crate) space: Space,
+    pub(crate) access: Access,
     /// Bytes per lane.
-    width: u64,
+    pub(crate) width: u64,
     /// True if its address (for a copy: that of the destination) is 64 bits wide.
-    wide: bool,
+    pub(crate) wide: bool,
+    /// A volatile load or store, or one with an order: what warps do that wait for each other.
+    pub(crate) volatile: bool,
+    /// It publishes what was written before without a fence: `.release`, `.acq_rel`, barriers in memory.
+    pub(crate) releases: bool,
+}
+
+/// What is looked for in a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Looks {
+    /// Reads of shared and local memory that nothing has written.
+    pub(crate) uninitialised: bool,
+    /// Conflicting accesses that nothing orders: `races`.
+    pub(crate) races: bool,
 }
 
 impl Watched {
-    /// Puts the check in front of `inst`, the `pc`-th of its function, if it can touch shared or local memory.
-    pub(crate) fn new(inst: &mut Inst, info: &OpInfo, pc: u32, wide: bool) -> Option<Self> {
+    /// Puts the check in front of `inst`, the `pc`-th of its function, if it can touch memory that is looked at.
+    pub(crate) fn new(inst: &mut Inst, info: &OpInfo, pc: u32, wide: bool, looks: Looks) -> Option<Self> {
         let (space, access) = match (info.space, info.access) {
             (_, Access::None | Access::Prefetch) => return None,
             (_, Access::Copy) => (Space::Shared, Access::Copy),
-            (space @ (Space::Shared | Space::Local | Space::Generic), access) => (space, access),
+            (space @ (Space::Shared | Space::Generic), access) => (space, access),
+            (Space::Local, access) if looks.uninitialised => (Space::Local, access),
+            (Space::Global, access) if looks.races => (Space::Global, access),
             _ => return None,
         };
         let run = std::mem::replace(&mut inst.run, check_then_run);
-        Some(Self { run, pc, space, access, width: u64::from(info.width), wide })
+        let releases = [".release", ".acq_rel", "mbarrier"].iter().any(|word| info.name.contains(word));
+        let volatile = [".volatile", ".relaxed", ".acquire"].iter().any(|word| info.name.contains(word)) || releases;
+        Some(Self { run, pc, space, access, width: u64::from(info.width), wide, volatile, releases })
+    }
+
+    /// True if it cannot race with its like.
+    pub(crate) fn is_atomic(&self) -> bool {
+        self.volatile || matches!(self.access, Access::Atomic | Access::Reduce)
     }
 }
 
@@ -118,7 +142,7 @@ impl Checker {
             let (space, offset) = match (watched.space, window(offsets[lane])) {
                 (Space::Generic, Space::Shared) => (Space::Shared, offsets[lane] - SHARED_WINDOW),
                 (Space::Generic, Space::Local) => (Space::Local, offsets[lane] - LOCAL_WINDOW),
-                (Space::Generic, _) => continue,
+                (Space::Generic | Space::Global, _) => continue,
                 (space, _) => (space, offsets[lane]),
             };
             let size = if space == Space::Shared { x.shared_bytes } else { x.local_bytes };
@@ -152,7 +176,7 @@ impl Checker {
 }
 
 /// Where each lane goes: generic addresses, or offsets in the instruction's space.
-fn offsets(x: &Exec<'_>, i: &Inst, watched: &Watched) -> [u64; LANES] {
+pub(crate) fn offsets(x: &Exec<'_>, i: &Inst, watched: &Watched) -> [u64; LANES] {
     // SAFETY: decoding gave slots of these widths.
     let mut offsets = unsafe {
         match (watched.access, watched.wide) {
@@ -186,5 +210,5 @@ unsafe fn check_then_run(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
         x.checker = Some(checker);
     }
     // SAFETY: the instruction is the one this code was decoded for; the rest is passed on.
-    unsafe { (watched.run)(x, i, m) }
+    unsafe { races::run_and_look(x, i, m, watched) }
 }

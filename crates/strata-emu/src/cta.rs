@@ -1,13 +1,14 @@
 //! A CTA: its warps, its shared memory, its barriers.
 //!
-//! Warps run one after the other, each until it waits, exits or gives way; that is a legal order for every program whose
-//! warps synchronise as CUDA demands, and it is always the same one.
+//! Warps run one after the other, each until it waits, exits, gives way or has had its turn; that is a legal order for every
+//! program whose warps synchronise as CUDA demands, and it is always the same one.
 
 use crate::exec::Exec;
 use crate::fault::Cause;
 use crate::inst::{CtaBarrier, Inst};
 use crate::kernel::{Kernel, Reduction};
 use crate::lanes::write_lanes;
+use crate::turn::{CTA_TURN, Turn, WARP_TURN};
 use crate::warp::{State, Unit, Visits, Warp, WarpStop};
 use strata_core::{LANES, LaneMask};
 
@@ -90,7 +91,7 @@ impl Barriers {
     }
 
     /// A barrier that everybody has come to who still can, with its true predicates and threads; it is reset.
-    fn take_complete(&mut self, warps: &[Warp]) -> Option<(u8, u32, u32)> {
+    fn take_complete(&mut self, warps: &[Warp], races: impl FnOnce(&[LaneMask])) -> Option<(u8, u32, u32)> {
         let mut used = self.used;
         while used != 0 {
             let id = used.trailing_zeros() as usize;
@@ -108,6 +109,7 @@ impl Barriers {
                 None => came.all(|(&came, warp)| warp.live & !came == 0),
             };
             if complete {
+                races(self.came(id));
                 self.reset_one(id);
                 return Some((id as u8, state.trues, state.threads));
             }
@@ -141,8 +143,10 @@ pub(crate) fn give_reduction(
 pub(crate) enum CtaStop {
     /// All threads have exited.
     Done,
-    /// Every warp that could run is spinning: another CTA may have to run first.
+    /// Every warp that could run waits or seems to: another CTA may have to run first.
     Spinning,
+    /// It has run long enough for now.
+    TurnOver,
     /// The execution context holds the cause; `warp` says where.
     Fault { warp: usize },
 }
@@ -179,37 +183,37 @@ impl Cta {
         }
     }
 
-    /// Runs until the CTA is done or can get no further by itself.
-    pub(crate) fn run(
-        &mut self,
-        x: &mut Exec<'_>,
-        kernel: &Kernel,
-        visits: &mut [Visits],
-        instructions_left: &mut u64,
-    ) -> CtaStop {
+    /// Runs until the CTA is done, can get no further by itself, or has had its turn.
+    pub(crate) fn run(&mut self, x: &mut Exec<'_>, kernel: &Kernel, visits: &mut [Visits], turn: &mut Turn) -> CtaStop {
         x.shared = self.shared.as_mut_ptr().cast();
         x.cta = self.number;
+        let began = x.clock;
         loop {
-            let (mut ran, mut all_spinning) = (false, true);
+            // Who spins does so for sure; who idles may only look like it.
+            let (mut ran, mut all_spinning, mut all_idle) = (false, true, true);
             for w in 0..self.warps.len() {
                 if self.warps[w].live == 0 {
                     continue;
                 }
                 Self::select_warp(x, w);
-                match self.warps[w].run::<false>(x, kernel, &mut self.barriers, visits, instructions_left) {
+                turn.begin(WARP_TURN, x.bytes_written);
+                match self.warps[w].run::<false>(x, kernel, &mut self.barriers, visits, turn) {
                     WarpStop::Fault => return CtaStop::Fault { warp: w },
                     WarpStop::Waiting => {}
                     WarpStop::Yielded { spinning } => {
                         ran = true;
                         all_spinning &= spinning;
+                        all_idle &= spinning;
+                    }
+                    WarpStop::TurnOver { idle } => {
+                        (ran, all_spinning) = (true, false);
+                        all_idle &= idle;
                     }
                     WarpStop::Exited | WarpStop::Segment => {
-                        ran = true;
-                        all_spinning = false;
+                        (ran, all_spinning, all_idle) = (true, false, false);
                     }
                     WarpStop::Arrived => {
-                        ran = true;
-                        all_spinning = false;
+                        (ran, all_spinning, all_idle) = (true, false, false);
                         self.open_barriers(x);
                     }
                 }
@@ -218,14 +222,15 @@ impl Cta {
             if self.warps.iter().all(|w| w.live == 0) {
                 return CtaStop::Done;
             }
-            if opened || (!ran || all_spinning) && self.let_go() {
-                continue;
-            }
-            if !ran {
+            let moved = opened || (!ran || all_spinning) && self.let_go();
+            if !moved && !ran {
                 return CtaStop::Fault { warp: self.deadlock(x) };
             }
-            if all_spinning {
+            if !moved && all_idle {
                 return CtaStop::Spinning;
+            }
+            if x.clock - began >= CTA_TURN {
+                return CtaStop::TurnOver;
             }
         }
     }
@@ -239,7 +244,9 @@ impl Cta {
     /// Opens every barrier that is complete; says whether there was one.
     pub(crate) fn open_barriers(&mut self, x: &mut Exec<'_>) -> bool {
         let mut opened = false;
-        while let Some((id, trues, threads)) = self.barriers.take_complete(&self.warps) {
+        while let Some((id, trues, threads)) =
+            self.barriers.take_complete(&self.warps, |came| x.tell_races(|races, x| races.opened(x, came)))
+        {
             opened = true;
             for w in 0..self.warps.len() {
                 Self::select_warp(x, w);

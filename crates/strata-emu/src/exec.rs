@@ -4,6 +4,7 @@ use crate::check::Checker;
 use crate::fault::Cause;
 use crate::kernel::Test;
 use crate::launch::LaunchState;
+use crate::races::Races;
 use crate::warp::Exchange;
 use crate::watch::Watch;
 use std::ptr::NonNull;
@@ -110,6 +111,8 @@ pub(crate) struct Exec<'l> {
     pub(crate) sink: Option<NonNull<OpBatch>>,
     /// Looks at accesses to shared and local memory; only in checked launches.
     pub(crate) checker: Option<Box<Checker>>,
+    /// Looks for races; only in launches that ask for it.
+    pub(crate) races: Option<Box<Races>>,
     /// Where somebody wants to see registers.
     pub(crate) watch: Option<Box<Watch>>,
     /// What went wrong, set before `Flow::Fault`.
@@ -168,6 +171,14 @@ impl Exec<'_> {
     pub(crate) fn fail(&mut self, cause: Cause) -> Flow {
         self.cause = Some(Box::new(cause));
         Flow::Fault
+    }
+
+    /// Tells who looks for races, if somebody does.
+    pub(crate) fn tell_races(&mut self, tell: impl FnOnce(&mut Races, &Self)) {
+        if let Some(mut races) = self.races.take() {
+            tell(&mut races, self);
+            self.races = Some(races);
+        }
     }
 
     /// The batch to report to, if somebody listens.

@@ -55,6 +55,22 @@ pub enum Cause {
         /// Offset of the first byte that was not written.
         unwritten: u64,
     },
+    /// Two warps access the same bytes, one of them writes, and nothing orders them. Only launches that ask for it find it,
+    /// and as a warning.
+    Race {
+        /// The lane of the later access.
+        lane: u32,
+        /// What was accessed.
+        space: Space,
+        /// Address, or offset in shared memory.
+        address: Addr,
+        /// Bytes of the later access.
+        width: u32,
+        /// The later access writes.
+        writes: bool,
+        /// The earlier access: who, what and where.
+        other: String,
+    },
     /// Some warps wait at a barrier that the others can no longer reach.
     BarrierDeadlock {
         /// Who waits where.
@@ -102,6 +118,7 @@ impl Cause {
             | Self::UseAfterFree { lane, .. }
             | Self::Misaligned { lane, .. }
             | Self::Uninitialised { lane, .. }
+            | Self::Race { lane, .. }
             | Self::Trap { lane, .. } => Some(*lane),
             _ => None,
         }
@@ -141,6 +158,11 @@ impl fmt::Display for Cause {
                 } else {
                     write!(f, "; nothing has written the byte at {}", Addr(*unwritten))
                 }
+            }
+            Self::Race { space, address, width, writes, other, .. } => {
+                let (space, does) = (space_name(*space), if *writes { "written" } else { "read" });
+                write!(f, "race: {width} bytes are {does} at {space} address {address}; {other}; ")?;
+                f.write_str("no barrier and no atomic orders the two")
             }
             Self::BarrierDeadlock { waiting } => write!(f, "barrier deadlock: {waiting}"),
             Self::InstructionLimit { limit } => {

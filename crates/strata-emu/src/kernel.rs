@@ -40,8 +40,8 @@ pub(crate) struct Kernel {
     pub(crate) local_bytes: u64,
     /// Size of the parameter block.
     pub(crate) param_bytes: u32,
-    /// Instructions that cannot be executed, rendered; a launch is refused if there are any.
-    pub(crate) unsupported: Vec<String>,
+    /// Instructions that cannot be executed; a launch is refused if there are any.
+    pub(crate) unsupported: Vec<Refused>,
     /// Why the order of CTAs can be observed, if it can; such a kernel runs on one host thread.
     pub(crate) order_matters: Option<String>,
     /// The upper bound that `.maxntid` or `.reqntid` sets, and whether it must be met exactly.
@@ -53,6 +53,12 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
+    /// The number of an instruction in its function, number `code` of the kernel's.
+    pub(crate) fn place_of(&self, i: &Inst, code: u32) -> u32 {
+        let insts = &self.functions[code as usize].insts;
+        insts.iter().position(|other| std::ptr::eq(other, i)).unwrap_or(0) as u32
+    }
+
     /// An estimate of the registers a thread needs: the most that any function of the kernel does.
     pub(crate) fn registers(&self) -> u32 {
         let of = |index: u32| {
@@ -62,6 +68,19 @@ impl Kernel {
         };
         self.functions.iter().map(|code| of(code.index)).max().unwrap_or(1)
     }
+}
+
+/// An instruction that parses and cannot be executed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refused {
+    /// Line of the file.
+    pub line: u32,
+    /// The instruction as written.
+    pub instruction: String,
+    /// The kernel or function it stands in.
+    pub function: String,
+    /// Why not.
+    pub why: String,
 }
 
 /// The module a kernel came from.
@@ -74,6 +93,15 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
+    pub(crate) fn new(file: &str, text: &str, module: Module) -> Self {
+        Self {
+            file: file.to_owned(),
+            text: text.into(),
+            lines: Arc::new(LineIndex::new(text)),
+            module: Arc::new(module),
+        }
+    }
+
     /// The text of a span, white space folded.
     pub(crate) fn text_of(&self, span: Span) -> String {
         let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
@@ -271,6 +299,8 @@ pub(crate) enum Constant {
     Word(u32),
     /// The same 64 bits in every lane: two units.
     Double(u64),
+    /// The handle that a texture or surface reference at this address holds when a launch begins: two units.
+    Reference(u64),
     /// A value of the parameter block, extended: one unit, or two if `wide`.
     Param { offset: u32, size: u8, signed: bool, wide: bool },
     /// The generic address of a byte of the parameter block: two units.
@@ -284,7 +314,7 @@ impl Constant {
     pub(crate) fn units(&self) -> u32 {
         match self {
             Self::Word(_) | Self::Lanes(_) | Self::Param { wide: false, .. } => 1,
-            Self::Double(_) | Self::ParamAddress(_) | Self::Param { wide: true, .. } => 2,
+            Self::Double(_) | Self::Reference(_) | Self::ParamAddress(_) | Self::Param { wide: true, .. } => 2,
         }
     }
 }

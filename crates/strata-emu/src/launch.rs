@@ -1,16 +1,19 @@
 //! One launch: what all its CTAs share, and the order they run in.
 //!
-//! CTAs start in the order of their numbers and run to their end one after the other; only when one spins (it may wait for
-//! another CTA) does the next one become resident beside it. So global effects happen in CTA order, and a grid that
-//! synchronises through memory still comes to its end.
+//! CTAs start in the order of their numbers and take turns ([`crate::turn`]), as many of them as a GPU holds: one that is at its end
+//! within its turn, as most are, leaves before the next begins; one that needs longer, or seems to wait for another CTA, stays
+//! resident while the next begins beside it. So global effects of short CTAs happen in CTA order, and a grid that
+//! synchronises through memory comes to its end.
 
-use crate::check::Checker;
+use crate::check::{Checker, Looks};
 use crate::cta::{Cta, CtaStop};
 use crate::exec::{Exec, TouchedRange};
 use crate::fault::{Cause, Fault};
-use crate::kernel::{Constant, Kernel, VisitInfo};
+use crate::kernel::{Constant, Kernel, Refused, VisitInfo};
 use crate::memory::{Memory, MemoryError, WINDOW_BYTES};
 use crate::output::Output;
+use crate::races::Races;
+use crate::turn::{Turn, fair_ctas};
 use crate::warp::{Unit, Visits};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use strata_core::{Addr, Bytes, Counts, Dim3, LANES, LaneMask};
@@ -34,6 +37,17 @@ pub struct LaunchConfig {
     pub threads: usize,
     /// Look for reads of shared and local memory that nothing has written: see [`Output::take_warnings`].
     pub check: bool,
+    /// Look for conflicting accesses of different warps that nothing orders, on one host thread: found in the same place.
+    pub races: bool,
+    /// Reads of device memory outside every allocation get what lies there, and are counted: see
+    /// [`Output::take_outside`]. Writes fail as always.
+    pub lenient: bool,
+}
+
+impl LaunchConfig {
+    pub(crate) fn looks(&self) -> Looks {
+        Looks { uninitialised: self.check, races: self.races }
+    }
 }
 
 impl LaunchConfig {
@@ -48,6 +62,8 @@ impl LaunchConfig {
             instruction_limit: None,
             threads: 1,
             check: false,
+            races: false,
+            lenient: false,
         }
     }
 }
@@ -75,8 +91,10 @@ pub(crate) struct LaunchState<'l> {
     /// More than one host thread runs CTAs.
     pub(crate) parallel: bool,
     pub(crate) instruction_limit: u64,
-    /// Accesses to shared and local memory are looked at.
-    pub(crate) checked: bool,
+    /// What is looked for.
+    pub(crate) looks: Looks,
+    /// Reads outside every allocation are no failure.
+    pub(crate) lenient: bool,
     /// Number of the launch on its device: `%gridid`.
     pub(crate) number: u64,
     pub(crate) output: &'l Output,
@@ -129,7 +147,8 @@ impl LaunchState<'_> {
             bytes_written: 0,
             divisions_by_zero: 0,
             sink: None,
-            checker: self.checked.then(Box::<Checker>::default),
+            checker: self.looks.uninitialised.then(Box::<Checker>::default),
+            races: self.looks.races.then(Box::<Races>::default),
             watch: None,
             cause: None,
             launch: self,
@@ -144,7 +163,7 @@ pub(crate) fn local_bytes_per_cta(kernel: &Kernel, block: Dim3) -> u64 {
 }
 
 /// Lays out the constants of every function.
-fn lay_out(kernel: &Kernel, params: &[u8], param_address: u64) -> Vec<Vec<Unit>> {
+fn lay_out(kernel: &Kernel, memory: &Memory, params: &[u8], param_address: u64) -> Vec<Vec<Unit>> {
     let splat = |units: &mut Vec<Unit>, v: u32| units.push(Unit([v; LANES]));
     let splat64 = |units: &mut Vec<Unit>, v: u64| {
         // A 64-bit slot is 32 lanes of 8 bytes: two units of alternating halves.
@@ -160,6 +179,12 @@ fn lay_out(kernel: &Kernel, params: &[u8], param_address: u64) -> Vec<Vec<Unit>>
                 match constant {
                     Constant::Word(v) => splat(&mut units, *v),
                     Constant::Double(v) => splat64(&mut units, *v),
+                    Constant::Reference(address) => {
+                        let mut handle = [0; 8];
+                        // A variable of the module: it is there. What is bound to nothing has no object, and says so.
+                        let bound = memory.read(Addr(*address), &mut handle).is_ok();
+                        splat64(&mut units, if bound { u64::from_le_bytes(handle) } else { 0 });
+                    }
                     Constant::Lanes(lanes) => units.push(Unit(**lanes)),
                     Constant::ParamAddress(offset) => splat64(&mut units, param_address + u64::from(*offset)),
                     Constant::Param { offset, size, signed, wide } => {
@@ -231,7 +256,9 @@ const MAX_SHARED: u64 = 227 << 10;
 pub(crate) fn check(kernel: &Kernel, config: &LaunchConfig, memory: &Memory) -> Result<(), LaunchError> {
     let refuse = |reason: String| Err(LaunchError::Refused { kernel: kernel.name.clone(), reason });
     if !kernel.unsupported.is_empty() {
-        return Err(LaunchError::Unsupported { kernel: kernel.name.clone(), list: kernel.unsupported.clone() });
+        let told = |r: &Refused| format!("  {}:{}: `{}`: {}", kernel.origin.file, r.line, r.instruction, r.why);
+        let list = kernel.unsupported.iter().map(told).collect();
+        return Err(LaunchError::Unsupported { kernel: kernel.name.clone(), list });
     }
     let (g, b) = (config.grid, config.block);
     for (dim, max, what) in [(g, MAX_GRID, "grid"), (b, MAX_BLOCK, "block")] {
@@ -269,6 +296,9 @@ pub(crate) fn check(kernel: &Kernel, config: &LaunchConfig, memory: &Memory) -> 
     if config.params.len() != kernel.param_bytes as usize {
         return refuse(format!("{} bytes of parameters; the kernel takes {}", config.params.len(), kernel.param_bytes));
     }
+    if config.threads > 1 && config.races {
+        return refuse("races are looked for on one host thread; leave --threads out".into());
+    }
     if config.threads > 1
         && let Some(why) = &kernel.order_matters
     {
@@ -292,14 +322,15 @@ pub(crate) fn prepare<'l>(
         memory,
         grid: config.grid,
         block: config.block,
-        constants: lay_out(kernel, &config.params, param_address),
+        constants: lay_out(kernel, memory, &config.params, param_address),
         thread_ids: thread_ids(config.block),
         shared_bytes: kernel.static_shared.max(kernel.dynamic_shared_at + u64::from(config.shared)),
         dynamic_shared: config.shared,
         workspace,
         parallel: config.threads > 1,
         instruction_limit: config.instruction_limit.unwrap_or(u64::MAX),
-        checked: config.check,
+        looks: config.looks(),
+        lenient: config.lenient,
         number,
         output,
     }
@@ -401,14 +432,15 @@ fn run_ctas(state: &LaunchState<'_>, slot: u32, take: impl Fn() -> Option<u64>, 
     let mut touched = vec![TouchedRange::default(); kernel.memory_instructions as usize];
     let mut x = state.context(&mut touched);
     let mut visits = vec![Visits::default(); kernel.visits.len()];
-    let mut left = state.instruction_limit;
-    let limit = if state.parallel { 1 } else { state.resident_limit() };
+    let mut turn = Turn::new(state.instruction_limit);
+    let most = if state.parallel { 1 } else { state.resident_limit() };
+    let mut limit = most.min(fair_ctas(state.block.count(), state.shared_bytes));
     let new_cta = || Cta::new(state.warps_per_cta(), state.shared_bytes);
-    // CTAs that spin, in their slots of local memory; `None` is a free slot.
+    // CTAs that are not at their end, in their slots of local memory; `None` is a free slot.
     let mut resident: Vec<Option<Cta>> = Vec::new();
     let mut spare: Vec<Cta> = vec![new_cta()];
     let mut fault = None;
-    // Spinning CTAs run again once another has come to its end, or when no further one can start.
+    // They run again once another has come to its end, or when no further one can start.
     let mut again = false;
     let (mut unreported, mut reported) = (0, 0);
     'grid: loop {
@@ -431,10 +463,11 @@ fn run_ctas(state: &LaunchState<'_>, slot: u32, take: impl Fn() -> Option<u64>, 
             0..resident.len()
         };
         again = false;
+        let mut moved = slots.len() < resident.len();
         for k in slots {
             let Some(cta) = &mut resident[k] else { continue };
             x.resident = if state.parallel { slot } else { k as u32 };
-            match cta.run(&mut x, kernel, &mut visits, &mut left) {
+            match cta.run(&mut x, kernel, &mut visits, &mut turn) {
                 CtaStop::Done => {
                     unreported += 1;
                     if unreported == REPORT_EVERY {
@@ -444,13 +477,19 @@ fn run_ctas(state: &LaunchState<'_>, slot: u32, take: impl Fn() -> Option<u64>, 
                     }
                     spare.extend(resident[k].take());
                     again = resident.iter().any(Option::is_some);
+                    moved = true;
                 }
+                CtaStop::TurnOver => moved = true,
                 CtaStop::Spinning => {}
                 CtaStop::Fault { warp } => {
                     fault = Some((cta.number, Box::new(locate(state, &mut x, cta, warp))));
                     break 'grid;
                 }
             }
+        }
+        if !moved && resident.len() >= limit {
+            // They may all be waiting for one that only a larger GPU would hold.
+            limit = (2 * limit).min(most);
         }
     }
     let counts = Counts {

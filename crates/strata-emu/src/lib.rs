@@ -5,7 +5,7 @@
 //! The road of a launch: `decode` turns each instruction into a function pointer and packed operands (`inst`), once per kernel;
 //! `launch` lays out constants and hands CTAs out in order; `cta` runs the warps of one CTA and opens its barriers;
 //! `warp` runs splits of a warp, block by block; `lanes`, `ops` and `semantics` are what instructions do; `check` looks for
-//! reads of memory that nothing has written, if asked; `source` lets somebody else decide what runs when.
+//! reads of memory that nothing has written, and `races` for conflicting accesses, if asked; `source` lets somebody else decide what runs when.
 //!
 //! Invariants:
 //!
@@ -75,17 +75,20 @@ mod memory;
 mod ops;
 mod output;
 mod program;
+mod races;
 pub mod semantics;
 mod source;
+mod turn;
 mod warp;
 mod watch;
 
 pub use fault::{Cause, Fault};
+pub use kernel::Refused;
 pub use launch::{LaunchConfig, LaunchError, Progress};
 pub use memory::{
     AllocationRecord, Capacity, DEVICE_ALIGN, DEVICE_BASE, LOCAL_WINDOW, MANAGED_ALIGN, Memory, MemoryError, Nearest,
     OBJECT_BASE, SHARED_WINDOW, WINDOW_BYTES,
 };
 pub use output::Output;
-pub use program::{Param, Program, Resources};
+pub use program::{Param, Program, Resources, unsupported};
 pub use source::Execution;

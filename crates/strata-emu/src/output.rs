@@ -11,6 +11,8 @@ pub struct Output {
     text: Mutex<Vec<u8>>,
     /// By launch and memory instruction; each with the CTA it happened in.
     warnings: Mutex<BTreeMap<(u64, u32), (u64, Fault)>>,
+    /// Reads that lenient launches forgave, by launch and memory instruction: how many, and the first of the first CTA.
+    outside: Mutex<BTreeMap<(u64, u32), (u64, u64, Fault)>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -40,6 +42,28 @@ impl Output {
             }
             Entry::Occupied(_) => {}
         }
+    }
+
+    /// Counts a read outside every allocation at `place`; `told` says what it was.
+    pub(crate) fn read_outside(&self, place: (u64, u32), cta: u64, told: impl FnOnce() -> Fault) {
+        match lock(&self.outside).entry(place) {
+            Entry::Vacant(entry) => {
+                entry.insert((1, cta, told()));
+            }
+            Entry::Occupied(mut entry) => {
+                let (count, first, fault) = entry.get_mut();
+                *count += 1;
+                if cta < *first {
+                    (*first, *fault) = (cta, told());
+                }
+            }
+        }
+    }
+
+    /// What lenient launches forgave since the last call: one read per static instruction of a launch, and how many there
+    /// were.
+    pub fn take_outside(&self) -> Vec<(Fault, u64)> {
+        std::mem::take(&mut *lock(&self.outside)).into_values().map(|(count, _, fault)| (fault, count)).collect()
     }
 
     /// What checked launches found since the last call: one warning per static instruction of a launch, in the order of

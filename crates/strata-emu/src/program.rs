@@ -1,17 +1,18 @@
 //! A loaded module: its variables in device memory, its kernels decoded when first launched.
 
+use crate::check::Looks;
 use crate::decode;
 use crate::decode::frame::param_offsets;
-use crate::kernel::{Kernel, Origin};
+use crate::kernel::{Kernel, Origin, Refused};
 use crate::launch::{self, LaunchConfig, LaunchError, LaunchState, Progress};
 use crate::memory::{Memory, MemoryError};
 use crate::output::Output;
 use crate::source::Execution;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use strata_core::{Addr, Bytes, Counts, OpInfo};
-use strata_ptx::LineIndex;
-use strata_ptx::ast::{Initial, Linkage, Module, StateSpace, Symbol, Variable};
+use strata_ptx::ast::{Function, Initial, Linkage, Module, StateSpace, Symbol, Variable};
 
 /// Function addresses: the window plus the number of the function in its module.
 pub(crate) const FUNCTION_WINDOW: u64 = 0x0300_0000_0000;
@@ -61,8 +62,8 @@ pub struct Resources {
 pub struct Program {
     origin: Origin,
     symbols: Symbols,
-    /// Decoded kernels: number in the module, and whether for checked launches.
-    kernels: FxHashMap<(u32, bool), Arc<Kernel>>,
+    /// Decoded kernels: number in the module, and what launches look for.
+    kernels: FxHashMap<(u32, Looks), Arc<Kernel>>,
     params: Addr,
     vector: bool,
 }
@@ -73,16 +74,9 @@ const PARAM_BYTES: u64 = 32768;
 impl Program {
     /// Puts a module's variables into device memory.
     pub fn load(file: &str, text: &str, module: Module, memory: &mut Memory) -> Result<Self, MemoryError> {
-        let origin = Origin {
-            file: file.to_owned(),
-            text: text.into(),
-            lines: Arc::new(LineIndex::new(text)),
-            module: Arc::new(module),
-        };
+        let origin = Origin::new(file, text, module);
         let module = origin.module.clone();
         let mut symbols = Symbols::default();
-        let in_memory =
-            |v: &Variable| matches!(v.space, StateSpace::Global | StateSpace::Const) && v.linkage != Linkage::Extern;
         for v in &module.variables {
             let place =
                 if in_memory(v) { Some(memory.alloc(Bytes(v.bytes()), v.managed, &v.name)?.start.0) } else { None };
@@ -170,12 +164,12 @@ impl Program {
     }
 
     /// The kernel, decoded.
-    pub(crate) fn kernel(&mut self, name: &str, check: bool) -> Option<Arc<Kernel>> {
+    pub(crate) fn kernel(&mut self, name: &str, looks: Looks) -> Option<Arc<Kernel>> {
         let index = self.origin.module.functions.iter().position(|f| f.is_entry && f.name == name)? as u32;
         let kernel = self
             .kernels
-            .entry((index, check))
-            .or_insert_with(|| Arc::new(decode::kernel(&self.origin, &self.symbols, index, self.vector, check)));
+            .entry((index, looks))
+            .or_insert_with(|| Arc::new(decode::kernel(&self.origin, &self.symbols, index, self.vector, looks)));
         Some(kernel.clone())
     }
 
@@ -187,7 +181,7 @@ impl Program {
 
     /// What a kernel needs of an SM.
     pub fn resources(&mut self, kernel: &str) -> Option<Resources> {
-        let kernel = self.kernel(kernel, false)?;
+        let kernel = self.kernel(kernel, Looks::default())?;
         Some(Resources {
             registers: kernel.registers(),
             shared: Bytes(kernel.static_shared),
@@ -198,13 +192,12 @@ impl Program {
 
     /// The static instructions of a kernel, indexed by the program counters of its warp operations.
     pub fn instructions(&mut self, kernel: &str) -> Option<Vec<OpInfo>> {
-        Some(self.kernel(kernel, false)?.infos.clone())
+        Some(self.kernel(kernel, Looks::default())?.infos.clone())
     }
 
-    /// The instructions of a kernel that cannot be executed, each with its line and the reason; a launch is refused if
-    /// there are any.
-    pub fn unsupported(&mut self, kernel: &str) -> Option<Vec<String>> {
-        Some(self.kernel(kernel, false)?.unsupported.clone())
+    /// The instructions of a kernel, and of what it calls, that cannot be executed; a launch is refused if there are any.
+    pub fn unsupported(&mut self, kernel: &str) -> Option<Vec<Refused>> {
+        Some(self.kernel(kernel, Looks::default())?.unsupported.clone())
     }
 
     /// Runs a kernel to its end. `number` counts the launches of the device; `progress` is told how far it is.
@@ -243,7 +236,7 @@ impl Program {
         output: &Output,
         run: impl FnOnce(&LaunchState<'_>) -> R,
     ) -> Result<R, LaunchError> {
-        let kernel = self.kernel(name, config.check).ok_or_else(|| LaunchError::Refused {
+        let kernel = self.kernel(name, config.looks()).ok_or_else(|| LaunchError::Refused {
             kernel: name.to_owned(),
             reason: format!("no such kernel; the module has {}", self.kernels().collect::<Vec<_>>().join(", ")),
         })?;
@@ -259,6 +252,42 @@ impl Program {
         }
         Ok(result)
     }
+}
+
+/// The instructions of a module that cannot be executed, in the order of their lines: those for which launches of its kernels
+/// are refused, and those of functions that no kernel calls.
+pub fn unsupported(file: &str, text: &str, module: &Module) -> Vec<Refused> {
+    let origin = Origin::new(file, text, module.clone());
+    // Where variables will be does not matter, only which of them have a place.
+    let place = |v: &Variable| in_memory(v).then_some(0);
+    let variables = |f: usize, function: &Function| {
+        let places = function.variables.iter().enumerate().filter(|(_, v)| in_memory(v));
+        places.map(|(k, _)| ((f as u32, k as u32), 0)).collect::<Vec<_>>()
+    };
+    let symbols = Symbols {
+        module: module.variables.iter().map(place).collect(),
+        functions: module.functions.iter().enumerate().flat_map(|(f, function)| variables(f, function)).collect(),
+    };
+    let mut found = BTreeSet::new();
+    let mut seen = vec![false; module.functions.len()];
+    // Kernels first: what they reach need not be looked at again.
+    let defined = |entry: bool| {
+        let functions = module.functions.iter().enumerate();
+        functions.filter(move |(_, f)| f.is_entry == entry && !f.is_declaration).map(|(index, _)| index)
+    };
+    for index in defined(true).chain(defined(false)) {
+        if !seen[index] {
+            let kernel = decode::kernel(&origin, &symbols, index as u32, has_vector_unit(), Looks::default());
+            kernel.functions.iter().for_each(|code| seen[code.index as usize] = true);
+            found.extend(kernel.unsupported);
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// True for variables that have a place in device memory.
+fn in_memory(v: &Variable) -> bool {
+    matches!(v.space, StateSpace::Global | StateSpace::Const) && v.linkage != Linkage::Extern
 }
 
 /// True if the vectorised code paths can run here.

@@ -7,6 +7,7 @@ use crate::cta::Cta;
 use crate::exec::{Exec, TouchedRange};
 use crate::fault::Fault;
 use crate::launch::{LaunchState, add_visits, local_bytes_per_cta, locate};
+use crate::turn::Turn;
 use crate::warp::{Visits, WarpStop};
 use crate::watch::Watch;
 use std::ptr::NonNull;
@@ -22,7 +23,7 @@ pub struct Execution<'l> {
     _touched: Box<[TouchedRange]>,
     slots: Vec<Slot>,
     visits: Vec<Visits>,
-    instructions_left: u64,
+    turn: Turn,
     opened: Vec<WarpId>,
     fault: Option<Box<Fault>>,
 }
@@ -44,7 +45,7 @@ impl<'l> Execution<'l> {
             _touched: touched,
             slots: Vec::new(),
             visits: vec![Visits::default(); state.kernel.visits.len()],
-            instructions_left: state.instruction_limit,
+            turn: Turn::new(state.instruction_limit),
             opened: Vec::new(),
             fault: None,
         }
@@ -105,13 +106,9 @@ impl WarpSource for Execution<'_> {
         Cta::select_warp(x, warp);
         x.sink = Some(NonNull::from(&mut *out));
         let cta = &mut place.cta;
-        let stop = cta.warps[warp].run::<true>(
-            x,
-            self.state.kernel,
-            &mut cta.barriers,
-            &mut self.visits,
-            &mut self.instructions_left,
-        );
+        self.turn.begin(u64::MAX, 0);
+        let stop =
+            cta.warps[warp].run::<true>(x, self.state.kernel, &mut cta.barriers, &mut self.visits, &mut self.turn);
         x.sink = None;
         let stop = match stop {
             WarpStop::Exited => Stop::Exited,
@@ -119,7 +116,7 @@ impl WarpSource for Execution<'_> {
                 place.waiting[warp] = true;
                 Stop::Barrier
             }
-            WarpStop::Segment | WarpStop::Yielded { .. } => return Stop::Ready,
+            WarpStop::Segment | WarpStop::Yielded { .. } | WarpStop::TurnOver { .. } => return Stop::Ready,
             WarpStop::Arrived => Stop::Ready,
             WarpStop::Fault => {
                 self.fault = Some(Box::new(locate(self.state, x, cta, warp)));

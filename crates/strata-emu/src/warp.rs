@@ -19,6 +19,7 @@ use crate::fault::Cause;
 use crate::kernel::{Callee, Code, Exit, Kernel, NO_BLOCK};
 use crate::lanes::read_lanes;
 use crate::program::FUNCTION_WINDOW;
+use crate::turn::{Grant, Turn};
 use strata_core::{LANES, LaneMask, WarpOp};
 
 /// Backward branches after which a split gives way. An iteration that looks like waiting for another thread counts
@@ -83,6 +84,9 @@ pub(crate) enum WarpStop {
     Waiting,
     /// The warp gave way; `spinning` if it may be waiting for another thread.
     Yielded { spinning: bool },
+    /// The warp's turn is over (only without a listener). `idle`: it did what programs do that wait, and wrote nothing to
+    /// device memory.
+    TurnOver { idle: bool },
     /// A segment has ended (only with a listener).
     Segment,
     /// Lanes arrived at a CTA barrier without waiting: it may be complete, and the warp may come to it again.
@@ -112,6 +116,8 @@ pub(crate) struct Warp {
     patience: u32,
     /// A backward branch since the split last gave way may have been one of a loop that waits.
     spinning: bool,
+    /// The same, since the warp's turn last was over.
+    waited: bool,
     /// How often in a row splits gave way while spinning.
     spins: usize,
     /// What the execution context said when a segment was cut: see the fields of the same names there.
@@ -138,6 +144,7 @@ impl Warp {
             live: 0,
             patience: PATIENCE,
             spinning: false,
+            waited: false,
             spins: 0,
             synchronised: false,
             communicated: false,
@@ -173,6 +180,7 @@ impl Warp {
         self.live = lanes;
         self.patience = PATIENCE;
         self.spinning = false;
+        self.waited = false;
         self.spins = 0;
     }
 
@@ -183,7 +191,7 @@ impl Warp {
         kernel: &Kernel,
         barriers: &mut Barriers,
         visits: &mut [Visits],
-        instructions_left: &mut u64,
+        turn: &mut Turn,
     ) -> WarpStop {
         loop {
             if self.splits[self.current].state != State::Ready && !self.pick() {
@@ -192,7 +200,7 @@ impl Warp {
             if LISTEN && x.listener().is_some_and(|out| !out.ops.is_empty()) {
                 return WarpStop::Segment;
             }
-            if let Some(stop) = self.run_split::<LISTEN>(x, kernel, barriers, visits, instructions_left) {
+            if let Some(stop) = self.run_split::<LISTEN>(x, kernel, barriers, visits, turn) {
                 return stop;
             }
         }
@@ -223,7 +231,7 @@ impl Warp {
         kernel: &Kernel,
         barriers: &mut Barriers,
         visits: &mut [Visits],
-        instructions_left: &mut u64,
+        turn: &mut Turn,
     ) -> Option<WarpStop> {
         let current = self.current;
         self.enter(x, current);
@@ -242,16 +250,15 @@ impl Warp {
         loop {
             let b = &code.blocks[block as usize];
             if pc == b.first {
+                let grant = turn.take(b.length);
+                if grant != Grant::Run {
+                    self.save(current, block, pc);
+                    return Some(self.stop_at(x, turn, grant));
+                }
                 let v = &mut visits[b.visit as usize];
                 v.warps += 1;
                 v.lanes += u64::from(mask.count_ones());
                 x.clock += u64::from(b.length);
-                if *instructions_left < u64::from(b.length) {
-                    self.save(current, block, pc);
-                    x.fail(Cause::InstructionLimit { limit: x.launch.instruction_limit });
-                    return Some(WarpStop::Fault);
-                }
-                *instructions_left -= u64::from(b.length);
             }
             while pc < b.end {
                 if LISTEN && pc != begins_at && x.cuts(pc) {
@@ -334,6 +341,7 @@ impl Warp {
                 let synchronised = std::mem::take(&mut x.synchronised) | std::mem::take(&mut self.synchronised);
                 let communicated = std::mem::take(&mut x.communicated) | std::mem::take(&mut self.communicated);
                 self.spinning |= synchronised | communicated;
+                self.waited |= synchronised | communicated;
                 self.patience = self.patience.saturating_sub(if synchronised { SPIN_WEIGHT } else { 1 });
                 if self.patience == 0 {
                     self.save(current, next, pc);
@@ -346,6 +354,16 @@ impl Warp {
             }
             block = next;
         }
+    }
+
+    /// The current split may not go on: its turn is over, or the launch has used up its instructions.
+    #[cold]
+    fn stop_at(&mut self, x: &mut Exec<'_>, turn: &Turn, grant: Grant) -> WarpStop {
+        if grant == Grant::Limit {
+            x.fail(Cause::InstructionLimit { limit: x.launch.instruction_limit });
+            return WarpStop::Fault;
+        }
+        WarpStop::TurnOver { idle: std::mem::take(&mut self.waited) && x.bytes_written == turn.written }
     }
 
     fn save(&mut self, split: usize, block: u32, pc: u32) {

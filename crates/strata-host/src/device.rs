@@ -180,6 +180,12 @@ impl Device {
         self.engine.destroy_object(handle)
     }
 
+    /// A texture or surface reference, the variable at `reference`, stands for an object from the next launch on. That is
+    /// no copy: nobody hears of it, and it takes no time.
+    pub fn bind(&mut self, reference: Addr, object: u64) -> Result<(), HostError> {
+        self.engine.write(reference, &object.to_le_bytes())
+    }
+
     /// The parameters of a kernel.
     pub fn kernel(&self, module: ModuleId, kernel: &str) -> Result<KernelShape, HostError> {
         self.engine.kernel(module, kernel)

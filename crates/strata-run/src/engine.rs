@@ -36,6 +36,10 @@ pub struct EngineOptions {
     pub threads: usize,
     /// Look for reads of uninitialised shared and local memory.
     pub check: bool,
+    /// Look for conflicting accesses of different warps that nothing orders.
+    pub check_races: bool,
+    /// Reads outside every allocation get what lies there, and are counted.
+    pub lenient: bool,
     /// Timed runs: check that every load would get the right data.
     pub check_data: bool,
     /// Timed runs: count what requests wait for, and which allocations they are about.
@@ -60,6 +64,8 @@ impl EngineOptions {
         Self {
             threads: 1,
             check: false,
+            check_races: false,
+            lenient: false,
             check_data: false,
             explain: false,
             max_instructions: None,
@@ -192,6 +198,8 @@ struct Emulated {
     output: Output,
     /// Instructions that were warned of: module, kernel, line, text.
     warned: BTreeSet<(u32, String, u32, String)>,
+    /// Reads outside every allocation that were forgiven, by module, kernel and line: the first of them, and how many.
+    forgiven: BTreeMap<(u32, String, u32), (String, u64)>,
     launches: u64,
 }
 
@@ -216,6 +224,7 @@ impl Emulated {
             programs: Vec::new(),
             output: Output::default(),
             warned: BTreeSet::new(),
+            forgiven: BTreeMap::new(),
             launches: 0,
         })
     }
@@ -360,6 +369,8 @@ impl Engine for Emulated {
             instruction_limit: self.options.max_instructions,
             threads: self.options.threads,
             check: self.options.check,
+            races: self.options.check_races,
+            lenient: self.options.lenient,
         };
         let monitor = &self.options.monitor;
         let Some(program) = self.programs.get_mut(launch.module.0 as usize) else {
@@ -409,6 +420,12 @@ impl Engine for Emulated {
             if self.warned.insert((launch.module.0, w.kernel.clone(), w.line, w.instruction.clone())) {
                 monitor.warn(w.to_string());
             }
+        }
+        for (read, count) in self.output.take_outside() {
+            let place = (launch.module.0, read.kernel.clone(), read.line);
+            let (first, so_far) = self.forgiven.entry(place).or_insert_with(|| (read.to_string(), 0));
+            *so_far += count;
+            monitor.forgive(first, *so_far);
         }
         match result {
             Ok(report) => report,

@@ -59,7 +59,7 @@ use strata_core::files;
 
 /// Writes a JSON object to a file, whole or not at all.
 pub fn write_json(path: &Path, value: &serde_json::Value) -> Result<(), LabError> {
-    files::write_text(path, &format!("{value:#}\n")).map_err(|e| LabError::io("write", path, e))
+    files::write_text(path, &RunResult::json_text(value)).map_err(|e| LabError::io("write", path, e))
 }
 
 /// The built-in programs, in the order they are listed.

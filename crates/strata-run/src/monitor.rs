@@ -1,5 +1,7 @@
 //! What a run tells while it runs: how far it is, what the device program prints, what looks suspicious.
 
+use crate::ptx_check::plural;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,6 +31,8 @@ pub struct Monitor {
     /// The kernel of the running launch, or of the last.
     kernel: Mutex<String>,
     warnings: Mutex<Vec<String>>,
+    /// Reads outside every allocation that were let through, with how many there were.
+    forgiven: Mutex<BTreeMap<String, u64>>,
     printed: Box<Printed>,
 }
 
@@ -53,6 +57,7 @@ impl Monitor {
             made: Instant::now(),
             kernel: Mutex::default(),
             warnings: Mutex::default(),
+            forgiven: Mutex::default(),
             printed: Box::new(printed),
         }
     }
@@ -70,9 +75,22 @@ impl Monitor {
         }
     }
 
+    /// For engines: an instruction has read outside every allocation so often, and was let through; `read` is the first time.
+    pub fn forgive(&self, read: &str, count: u64) {
+        let mut forgiven = self.forgiven.lock().unwrap_or_else(PoisonError::into_inner);
+        if forgiven.len() < MOST_WARNINGS || forgiven.contains_key(read) {
+            forgiven.insert(read.to_owned(), count);
+        }
+    }
+
     /// The warnings so far, each once.
     pub fn warnings(&self) -> Vec<String> {
-        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let forgiven = self.forgiven.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = forgiven.iter().map(|(read, count)| {
+            let reads = plural(*count as usize, "read");
+            format!("{read}\n   = {reads} of this instruction outside every allocation got what lies there (--lenient)")
+        });
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().chain(told).collect()
     }
 
     /// Launches that came to their end.

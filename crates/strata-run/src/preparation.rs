@@ -82,7 +82,8 @@ impl Preparation for RunPreparation<'_> {
     }
 
     fn rehearse(&mut self, spectator: Rc<RefCell<dyn Spectator>>) -> Result<(), MechanismError> {
-        let options = EngineOptions { threads: 1, check: false, ..run::options(self.request, self.monitor) };
+        let options =
+            EngineOptions { threads: 1, check: false, check_races: false, ..run::options(self.request, self.monitor) };
         let engine = engine::watched(options, spectator).map_err(LabError::Device)?;
         drop(run::execute(self.request, self.monitor, engine)?);
         Ok(())

@@ -6,6 +6,7 @@ use crate::table::{Align, columns, grouped};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
+use strata_emu::Refused;
 use strata_ptx::analysis::{CallsEndBlocks, Cfg, DominatorTree, Liveness, LoopForest, Pressure};
 use strata_ptx::ast::{Function, Module};
 use strata_ptx::{Diagnostic, LineIndex, Severity};
@@ -31,17 +32,6 @@ pub struct KernelFacts {
     pub shared_bytes: u64,
 }
 
-/// An instruction that parses but cannot be executed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsupported {
-    /// Line of the instruction, from 1.
-    pub line: u32,
-    /// Opcode and modifiers as written.
-    pub instruction: String,
-    /// The kernel or function it stands in.
-    pub function: String,
-}
-
 /// Facts of one PTX file.
 #[derive(Clone, Debug)]
 pub struct FileFacts {
@@ -51,8 +41,8 @@ pub struct FileFacts {
     text: String,
     /// Errors and warnings of the front end.
     pub diagnostics: Vec<Diagnostic>,
-    /// Instructions that the emulator cannot execute.
-    pub unsupported: Vec<Unsupported>,
+    /// What cannot be executed: the instructions for which a launch would be refused.
+    pub unsupported: Vec<Refused>,
     /// Its kernels, in the order of the text.
     pub kernels: Vec<KernelFacts>,
 }
@@ -68,7 +58,7 @@ pub fn check_text(path: &str, text: String) -> FileFacts {
     let parsed = strata_ptx::parse(path, &text);
     let lines = LineIndex::new(&text);
     let module = parsed.module.unwrap_or_default();
-    let unsupported = module.functions.iter().flat_map(|f| unsupported_of(f, &lines)).collect();
+    let unsupported = strata_emu::unsupported(path, &text, &module);
     let kernels = module
         .functions
         .iter()
@@ -76,14 +66,6 @@ pub fn check_text(path: &str, text: String) -> FileFacts {
         .map(|f| facts(&module, f, &lines))
         .collect();
     FileFacts { path: path.to_owned(), text, diagnostics: parsed.diagnostics, unsupported, kernels }
-}
-
-fn unsupported_of<'a>(function: &'a Function, lines: &'a LineIndex) -> impl Iterator<Item = Unsupported> + 'a {
-    function.instructions.iter().filter(|i| !i.executes).map(|i| Unsupported {
-        line: lines.line_of(i.span),
-        instruction: i.to_string(),
-        function: function.name.clone(),
-    })
 }
 
 fn facts(module: &Module, function: &Function, lines: &LineIndex) -> KernelFacts {
@@ -135,9 +117,9 @@ impl FileFacts {
             out.push_str(&columns(&headings, &rows));
         }
         for u in &self.unsupported {
-            let Unsupported { line, instruction, function } = u;
+            let Refused { line, instruction, function, why } = u;
             // Writing to a string cannot fail.
-            let _ = writeln!(out, "{}:{line}: `{instruction}` in `{function}` cannot be executed", self.path);
+            let _ = writeln!(out, "{}:{line}: `{instruction}` in `{function}` cannot be executed: {why}", self.path);
         }
         out
     }
@@ -152,7 +134,7 @@ impl FileFacts {
         let unsupported: Vec<_> = self
             .unsupported
             .iter()
-            .map(|u| json!({ "line": u.line, "instruction": u.instruction, "function": u.function }))
+            .map(|u| json!({ "line": u.line, "instruction": u.instruction, "function": u.function, "why": u.why }))
             .collect();
         let kernels: Vec<_> = self.kernels.iter().map(KernelFacts::to_json).collect();
         json!({

@@ -42,14 +42,15 @@ impl What {
     }
 
     /// What a person means by `text`: a path ending in `.toml` is a launch file, one ending in `.strata-trace`
-    /// a trace, any other name a workload.
+    /// a trace, any other name a workload, even if there is a file of that name (`./bfs` is the file).
     pub fn named(text: &str) -> Result<Self, LabError> {
         let path = Path::new(text);
         match path.extension().and_then(|e| e.to_str()) {
             Some("toml") => Ok(Self::LaunchFile(path.to_owned())),
             Some(trace::EXTENSION) => Ok(Self::Trace(path.to_owned())),
             Some("ptx") => Err(LabError::Request(launch_file_for(path))),
-            _ if path.is_dir() && strata_workloads::find(text).is_err() => {
+            _ if strata_workloads::find(text).is_ok() => Ok(Self::Workload(text.to_owned())),
+            _ if path.is_dir() => {
                 Err(LabError::Request(format!("`{text}` is a directory; name a launch file (`.toml`) in it")))
             }
             _ if path.is_file() => Err(LabError::Request(format!(
@@ -101,6 +102,10 @@ pub struct RunRequest {
     pub threads: usize,
     /// Look for reads of uninitialised shared and local memory.
     pub check: bool,
+    /// Look for conflicting accesses of different warps that nothing orders.
+    pub check_races: bool,
+    /// Reads outside every allocation get what lies there, and are counted.
+    pub lenient: bool,
     /// Check that every load of a timed run would get the right data.
     pub check_data: bool,
     /// Say what the requests of a timed run waited for.
@@ -131,6 +136,8 @@ impl RunRequest {
             seed: None,
             threads: 1,
             check: false,
+            check_races: false,
+            lenient: false,
             check_data: false,
             explain: false,
             max_instructions: None,
@@ -188,6 +195,12 @@ impl Resolved {
             "set": request.set,
             "inputs": inputs,
         });
+        // Later than the rest: what was saved before they came has the name it had.
+        for (name, asked) in [("check_races", request.check_races), ("lenient", request.lenient)] {
+            if asked {
+                saved[name] = json!(true);
+            }
+        }
         if let What::Program(command) = &request.what {
             let arguments: Vec<_> = command.iter().skip(1).map(|argument| argument.to_string_lossy()).collect();
             saved["arguments"] = json!(arguments);
@@ -222,6 +235,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_name_of_a_workload_is_the_workload_whatever_files_there_are() {
+        assert_eq!(What::named("bfs").ok(), Some(What::Workload("bfs".into())));
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let path = file.path().display().to_string();
+        let told = What::named(&path).expect_err("a file that is no workload").to_string();
+        assert!(told.contains(&format!("strata run -- {path}")), "{told}");
+    }
+
+    #[test]
     fn every_part_of_a_request_names_its_result() {
         let request = RunRequest::new(What::Workload("x".into()));
         let resolved = Resolved { name: "x".into(), size: Some("tiny"), seed: 1, inputs: Vec::new() };
@@ -232,6 +254,8 @@ mod tests {
             Resolved { size: Some("small"), ..resolved.clone() }.directory(&request),
             Resolved { inputs: vec![("a".into(), Fnv1a64::of(b"a"))], ..resolved.clone() }.directory(&request),
             resolved.directory(&RunRequest { check: true, ..request.clone() }),
+            resolved.directory(&RunRequest { check_races: true, ..request.clone() }),
+            resolved.directory(&RunRequest { lenient: true, ..request.clone() }),
             resolved.directory(&RunRequest { check_data: true, ..request.clone() }),
             resolved.directory(&RunRequest { explain: true, ..request.clone() }),
             resolved.directory(&RunRequest { max_instructions: Some(1), ..request.clone() }),

@@ -3,11 +3,15 @@
 use crate::explain::Explanation;
 use crate::launch_file::Finding;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use strata_core::stats::{Members, Unit, Value as StatValue};
 use strata_core::{Bytes, Counts, Dim3, LANES, OpClass, Stats};
 use strata_host::{CopyReport, Launch, LaunchReport};
 use strata_mechanism::Combination;
+
+/// More launches than this stand in a line each of a result's file.
+const MANY_LAUNCHES: usize = 1000;
 
 /// The result of one launch.
 #[derive(Clone, Debug)]
@@ -44,9 +48,14 @@ impl KernelRun {
 
     /// The statistics tree of this launch. Those of all launches and that of the copies add up to the run's.
     pub fn stats(&self) -> Stats {
-        let (mut stats, counts) = (self.machine.clone(), &self.counts);
+        self.stats_of(&self.counts, 1)
+    }
+
+    /// The same of several launches that are like this one and executed `counts` together.
+    fn stats_of(&self, counts: &Counts, launches: u64) -> Stats {
+        let mut stats = self.machine.clone();
         self.members.iter().for_each(|members| members.export(&mut stats));
-        stats.count("gpu.launches", 1, Unit::Launches, "kernels launched");
+        stats.count("gpu.launches", launches, Unit::Launches, "kernels launched");
         for class in OpClass::ALL {
             let (thread, warp) = (counts.thread_by_class[class as usize], counts.warp_by_class[class as usize]);
             if warp == 0 {
@@ -71,7 +80,7 @@ impl KernelRun {
         let what = "integer divisions and remainders by zero; each gave all ones";
         stats.count("gpu.divisions_by_zero", counts.divisions_by_zero, Unit::Events, what);
         let path = format!("kernel[{}]", self.name);
-        stats.count(format!("{path}.launches"), 1, Unit::Launches, "launches of this kernel");
+        stats.count(format!("{path}.launches"), launches, Unit::Launches, "launches of this kernel");
         let what = "thread instructions of this kernel";
         stats.count(format!("{path}.thread_instructions"), thread, Unit::Instructions, what);
         let what = "warp instructions of this kernel";
@@ -167,8 +176,19 @@ impl RunResult {
     /// The statistics tree: the sum over launches and copies.
     pub fn stats(&self) -> Stats {
         let mut stats = self.copies.stats.clone();
+        // Launches without time have nothing but counts, and programs make tens of thousands of them: a tree for each kernel.
+        let mut untimed: BTreeMap<&str, (&KernelRun, Counts, u64)> = BTreeMap::new();
         for kernel in &self.kernels {
-            stats.add(&kernel.stats());
+            if kernel.cycles.is_some() || kernel.machine.iter().next().is_some() || !kernel.members.is_empty() {
+                stats.add(&kernel.stats());
+                continue;
+            }
+            let (_, counts, launches) = untimed.entry(&kernel.name).or_insert((kernel, Counts::default(), 0));
+            counts.add(&kernel.counts);
+            *launches += 1;
+        }
+        for (kernel, counts, launches) in untimed.values() {
+            stats.add(&kernel.stats_of(counts, *launches));
         }
         stats
     }
@@ -176,6 +196,18 @@ impl RunResult {
     /// What requests waited for, if the run was asked to explain itself.
     pub fn explanation(&self) -> Option<Explanation> {
         Explanation::of(&self.stats())
+    }
+
+    /// The result as the text of a file. A launch of many stands in one line.
+    pub(crate) fn json_text(value: &Value) -> String {
+        let many = value.get("kernels").and_then(Value::as_array).filter(|kernels| kernels.len() > MANY_LAUNCHES);
+        let Some(kernels) = many else { return format!("{value:#}\n") };
+        let lines: Vec<String> = kernels.iter().map(Value::to_string).collect();
+        let mut rest = value.clone();
+        rest["kernels"] = json!([]);
+        let rest = format!("{rest:#}\n");
+        let list = format!("\"kernels\": [\n    {}\n  ]", lines.join(",\n    "));
+        rest.replacen("\"kernels\": []", &list, 1)
     }
 
     /// Thread instructions per core cycle of the launches that were timed, if any was.
@@ -208,8 +240,9 @@ impl RunResult {
                 })
             })
             .collect();
+        let tree = self.stats();
         let mut stats = Map::new();
-        for (path, stat) in self.stats().iter() {
+        for (path, stat) in tree.iter() {
             let (value, unit) = (number(stat.value), stat.unit.name());
             stats.insert(path.to_owned(), json!({ "value": value, "unit": unit, "description": stat.description }));
         }
@@ -231,7 +264,7 @@ impl RunResult {
             "ipc": self.ipc(),
             "kernels": kernels,
             "after": self.findings,
-            "explain": self.explanation().map(|e| e.to_json()),
+            "explain": Explanation::of(&tree).map(|e| e.to_json()),
             "stats": stats,
             "host": {
                 "seconds": self.host.seconds,
@@ -292,6 +325,22 @@ mod tests {
         assert_eq!(json["stats"]["kernel[k].launches"]["unit"], "launches");
         assert_eq!(json["host"]["thread_instructions_per_second"], 48.0);
         assert!(json["cycles"].is_null());
+    }
+
+    #[test]
+    fn many_launches_are_saved_in_a_line_each_and_say_the_same() {
+        let mut result = sample();
+        let kernel = result.kernels[0].clone();
+        result.kernels = vec![kernel; MANY_LAUNCHES + 1];
+        let json = result.to_json();
+        let text = RunResult::json_text(&json);
+        assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), json);
+        assert!(text.lines().count() < MANY_LAUNCHES + 200 && text.len() < format!("{json:#}").len());
+        assert_eq!(json["stats"]["gpu.launches"]["value"], MANY_LAUNCHES + 1);
+        let mut one_by_one = Stats::default();
+        result.kernels.iter().for_each(|kernel| one_by_one.add(&kernel.stats()));
+        let (together, apart) = (result.stats(), one_by_one);
+        assert!(together.iter().zip(apart.iter()).all(|(a, b)| a.0 == b.0 && a.1.value.as_f64() == b.1.value.as_f64()));
     }
 
     #[test]

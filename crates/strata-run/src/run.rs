@@ -74,6 +74,8 @@ pub fn options(request: &RunRequest, monitor: &Arc<Monitor>) -> EngineOptions {
     EngineOptions {
         threads: request.threads,
         check: request.check,
+        check_races: request.check_races,
+        lenient: request.lenient,
         check_data: request.check_data,
         explain: request.explain,
         max_instructions: request.max_instructions,
@@ -165,7 +167,7 @@ pub fn saved(request: &RunRequest) -> Result<Option<Value>, LabError> {
 /// Saves a JSON file of a result, whole or not at all.
 pub fn save_json(directory: &Path, name: &str, value: &Value) -> Result<(), LabError> {
     let path = directory.join(name);
-    files::write_text(&path, &format!("{value:#}\n")).map_err(|e| LabError::io("write", &path, e))
+    files::write_text(&path, &RunResult::json_text(value)).map_err(|e| LabError::io("write", &path, e))
 }
 
 /// A request with its defaults filled in.

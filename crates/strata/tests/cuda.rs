@@ -262,6 +262,39 @@ fn graphs_node_by_node_and_memory_that_the_program_registers() {
 }
 
 #[test]
+fn old_programs_compile_and_run() {
+    check("old", &["old.cu"], &[], "cudaSuccess 42\n", 2);
+}
+
+#[test]
+fn a_program_that_ends_before_its_first_call_is_not_told_to_link_otherwise() {
+    let Some(binary) = build("old", &["old.cu"], &[]) else { return };
+    let ended = Run::new(binary).end(&[], &["crash"]);
+    let expected = "strata: warning: the program loads the CUDA runtime, but ended before its first CUDA call (signal: 6 (SIGABRT)";
+    assert!(ended.err.contains(expected), "{}", ended.err);
+}
+
+#[test]
+fn reads_past_the_end_are_forgiven_if_asked() {
+    let Some(binary) = build("old", &["old.cu"], &[]) else { return };
+    let strict = Run::new(binary.clone()).end(&[], &["past"]);
+    assert!(strict.status != Some(0) && strict.err.contains("out of bounds: 4 bytes"), "{}", strict.err);
+    let ended = Run::new(binary).end(&["--lenient"], &["past"]);
+    assert_eq!((ended.status, ended.out.as_str()), (Some(0), "cudaSuccess 269488144\n"), "{}", ended.err);
+    assert!(ended.err.contains("outside every allocation got what lies there (--lenient)"), "{}", ended.err);
+}
+
+#[test]
+fn a_forgotten_barrier_is_told_if_asked() {
+    let Some(binary) = build("old", &["old.cu"], &[]) else { return };
+    let quiet = Run::new(binary.clone()).end(&[], &["race"]);
+    assert_eq!((quiet.status, quiet.err.as_str()), (Some(0), ""));
+    let ended = Run::new(binary).end(&["--check-races"], &["race"]);
+    assert!(ended.err.contains("strata: warning: race: 4 bytes are"), "{}", ended.err);
+    assert!(ended.err.contains("no barrier and no atomic orders the two"), "{}", ended.err);
+}
+
+#[test]
 fn dynamic_parallelism_is_refused_by_name() {
     let Some(binary) = build("nested", &["nested.cu"], &["-rdc=true"]) else { return };
     let ended = Run::new(binary).end(&[], &[]);

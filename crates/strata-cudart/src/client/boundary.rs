@@ -93,6 +93,11 @@ impl<T: Copy> In<T> {
         Ok(unsafe { self.0.add(index).read_unaligned() })
     }
 
+    /// Where the program keeps it.
+    pub(super) fn address(self) -> u64 {
+        self.0 as u64
+    }
+
     /// An array at an address that the program gave as a number.
     pub(super) fn from_address(address: u64) -> Self {
         Self(address as *const T)

@@ -20,6 +20,8 @@ impl Code {
     pub(crate) const INVALID_VALUE: Self = Self(1);
     pub(crate) const MEMORY_ALLOCATION: Self = Self(2);
     pub(crate) const INVALID_SYMBOL: Self = Self(13);
+    pub(crate) const INVALID_TEXTURE: Self = Self(18);
+    pub(crate) const INVALID_SURFACE: Self = Self(37);
     pub(crate) const INVALID_PITCH: Self = Self(12);
     pub(crate) const INVALID_CHANNELS: Self = Self(20);
     pub(crate) const INVALID_DIRECTION: Self = Self(21);

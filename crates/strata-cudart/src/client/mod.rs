@@ -24,6 +24,7 @@ mod launch;
 mod memory;
 mod node;
 mod properties;
+mod reference;
 mod registry;
 mod server;
 mod stream;

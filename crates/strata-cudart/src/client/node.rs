@@ -123,6 +123,37 @@ fn memset(to: &MemsetNode) -> Outcome {
     })
 }
 
+/// Where the parameters of a node stand in a `cudaGraphNodeParams`, and those of a copy in its `cudaMemcpyNodeParams`.
+const PARAMS: u64 = 16;
+const COPY_PARAMS: u64 = PARAMS + 16;
+
+/// Adds a node whose kind stands in its parameters (`cudaGraphNodeParams`).
+fn add_any(node: Out<u64>, graph: u64, params: In<u32>) -> Outcome {
+    let at = params.address();
+    let work = match params.get()? {
+        0 => kernel(In::from_address(at + PARAMS))?,
+        1 => block_copy(In::from_address(at + COPY_PARAMS))?,
+        2 => set(In::from_address(at + PARAMS))?,
+        3 => host(In::from_address(at + PARAMS))?,
+        4 => child(In::from_address(at + PARAMS).get()?)?,
+        5 => Work::new(Kind::Empty, || Ok(())),
+        11 => {
+            let start = In::from_address(at + PARAMS).get()?;
+            Work::new(Kind::Free, move || memory::free(start))
+        }
+        13 => return refuse("a conditional node of a graph"),
+        _ => {
+            return refuse("cudaGraphAddNode of an event, a semaphore or memory (add it with the function of its own)");
+        }
+    };
+    add(node, graph, work)
+}
+
+fn refuse(what: &'static str) -> Outcome {
+    unsupported::once(what);
+    Err(Code::NOT_SUPPORTED)
+}
+
 /// `cudaMemcpyHostToDevice`.
 const HOST_TO_DEVICE: u32 = 1;
 
@@ -130,6 +161,18 @@ cuda! {
     /// Adds a launch to a graph.
     fn cudaGraphAddKernelNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, params: In<KernelNode>) {
         add(node, graph, kernel(params)?)
+    }
+    /// Adds a node of any kind to a graph.
+    fn cudaGraphAddNode(
+        node: Out<u64>, graph: u64, _after: u64, _edges_or_count: u64, count_or_params: u64, params: In<u32>
+    ) {
+        // CUDA 13 has edges before the number.
+        let params = if boundary::cuda_major() >= 13 { params } else { In::from_address(count_or_params) };
+        add_any(node, graph, params)
+    }
+    /// The same as CUDA 12 calls what CUDA 13 has.
+    fn cudaGraphAddNode_v2(node: Out<u64>, graph: u64, _after: u64, _edges: u64, _count: usize, params: In<u32>) {
+        add_any(node, graph, params)
     }
     /// Adds a copy of slices of rows to a graph.
     fn cudaGraphAddMemcpyNode(node: Out<u64>, graph: u64, _after: u64, _count: usize, params: In<Copy3D>) {

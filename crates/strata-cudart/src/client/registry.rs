@@ -228,7 +228,12 @@ extern "C" fn __cudaRegisterVar(
     _constant: c_int,
     _global: c_int,
 ) {
-    let variable = Variable { module: module_of(handle), name: name.read(), place: None };
+    register_variable(handle, host, &name.read());
+}
+
+/// The host variable at `host` stands for variable `name` of a module.
+pub(super) fn register_variable(handle: u64, host: u64, name: &str) {
+    let variable = Variable { module: module_of(handle), name: name.to_owned(), place: None };
     with(|registry| registry.variables.insert(host, variable));
 }
 

@@ -37,10 +37,17 @@ pub(crate) struct Description {
     normalized: u32,
 }
 
-fn refuse<T>(what: &'static str) -> Outcome<T> {
+pub(super) fn refuse<T>(what: &'static str) -> Outcome<T> {
     unsupported::once(what);
     Err(Code::NOT_SUPPORTED)
 }
+
+/// Linear memory is read by number: modes do not count, and outside it is nothing but zeros.
+pub(super) const LINEAR_SAMPLING: Sampling =
+    Sampling { address: [BORDER; 3], linear: false, normalized: false, as_float: false, border: [0; 4] };
+
+/// `cudaAddressModeBorder`.
+const BORDER: u32 = 3;
 
 fn image(resource: &Resource) -> Outcome<Image> {
     match resource.kind {
@@ -59,19 +66,20 @@ fn image(resource: &Resource) -> Outcome<Image> {
 }
 
 fn create(handle: Out<u64>, resource: In<Resource>, how: In<Description>, view: u64) -> Outcome {
-    let (image, how) = (image(&resource.get()?)?, how.get()?);
+    let (resource, how) = (resource.get()?, how.get()?);
+    let image = image(&resource)?;
     if view != 0 {
         return refuse("a resource view of a texture (describe the resource itself)");
     }
     if how.srgb != 0 {
         return refuse("a texture with sRGB conversion");
     }
-    let sampling = Sampling {
-        address: how.address,
-        linear: how.linear != 0,
-        normalized: how.normalized != 0,
-        as_float: how.as_float != 0,
-        border: how.border,
+    let as_float = how.as_float != 0;
+    let sampling = if resource.kind == LINEAR {
+        Sampling { as_float, ..LINEAR_SAMPLING }
+    } else {
+        let (address, border) = (how.address, how.border);
+        Sampling { address, linear: how.linear != 0, normalized: how.normalized != 0, as_float, border }
     };
     handle.set(server::number(&Request::CreateTexture { image, sampling })?)
 }

@@ -26,9 +26,9 @@ macro_rules! unsupported {
 }
 
 unsupported! {
-    __cudaGetProcAddress, __cudaRegisterHostVar, __cudaRegisterSurface, __cudaRegisterTexture,
+    __cudaGetProcAddress, __cudaRegisterHostVar,
     __cudaRegisterUnifiedTable, cudaArrayGetMemoryRequirements, cudaArrayGetPlane, cudaArrayGetSparseProperties,
-    cudaBindSurfaceToArray, cudaBindTexture, cudaBindTexture2D, cudaBindTextureToArray, cudaBindTextureToMipmappedArray,
+    cudaBindTextureToMipmappedArray,
     cudaDestroyExternalMemory, cudaDestroyExternalSemaphore, cudaDevResourceGenerateDesc, cudaDevSmResourceSplit,
     cudaDevSmResourceSplitByCount, cudaDeviceFlushGPUDirectRDMAWrites, cudaDeviceGetDevResource,
     cudaDeviceGetExecutionCtx, cudaDeviceGetHostAtomicCapabilities, cudaDeviceGetNvSciSyncAttributes,
@@ -44,11 +44,11 @@ unsupported! {
     cudaGLMapBufferObjectAsync, cudaGLRegisterBufferObject, cudaGLSetBufferObjectMapFlags, cudaGLSetGLDevice,
     cudaGLUnmapBufferObject, cudaGLUnmapBufferObjectAsync, cudaGLUnregisterBufferObject, cudaGetDriverEntryPoint,
     cudaGetDriverEntryPointByVersion, cudaGetExportTable, cudaGetMipmappedArrayLevel, cudaGetSurfaceObjectResourceDesc,
-    cudaGetSurfaceReference, cudaGetTextureAlignmentOffset, cudaGetTextureObjectResourceDesc,
+    cudaGetTextureObjectResourceDesc,
     cudaGetTextureObjectResourceViewDesc, cudaGetTextureObjectTextureDesc, cudaGetTextureObjectTextureDesc_v2,
-    cudaGetTextureReference, cudaGraphAddDependencies_v2, cudaGraphAddEventRecordNode, cudaGraphAddEventWaitNode,
+    cudaGraphAddDependencies_v2, cudaGraphAddEventRecordNode, cudaGraphAddEventWaitNode,
     cudaGraphAddExternalSemaphoresSignalNode, cudaGraphAddExternalSemaphoresWaitNode, cudaGraphAddMemcpyNodeFromSymbol,
-    cudaGraphAddMemcpyNodeToSymbol, cudaGraphAddNode, cudaGraphAddNode_v2, cudaGraphChildGraphNodeGetGraph,
+    cudaGraphAddMemcpyNodeToSymbol, cudaGraphChildGraphNodeGetGraph,
     cudaGraphConditionalHandleCreate, cudaGraphConditionalHandleCreate_v2, cudaGraphDebugDotPrint, cudaGraphDestroyNode,
     cudaGraphEventRecordNodeGetEvent, cudaGraphEventRecordNodeSetEvent, cudaGraphEventWaitNodeGetEvent,
     cudaGraphEventWaitNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent,
@@ -86,7 +86,7 @@ unsupported! {
     cudaSignalExternalSemaphoresAsync, cudaSignalExternalSemaphoresAsync_v2, cudaStreamBeginCaptureToGraph,
     cudaStreamBeginRecaptureToGraph, cudaStreamCopyAttributes, cudaStreamGetAttribute, cudaStreamGetDevResource,
     cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies_v2, cudaSubgridCreate,
-    cudaSubgridWorkerGridCreate, cudaSubgridWorksetCreate, cudaUnbindTexture, cudaUserObjectCreate,
+    cudaSubgridWorkerGridCreate, cudaSubgridWorksetCreate, cudaUserObjectCreate,
     cudaUserObjectRelease, cudaUserObjectRetain, cudaVDPAUGetDevice, cudaVDPAUSetVDPAUDevice,
     cudaWaitExternalSemaphoresAsync, cudaWaitExternalSemaphoresAsync_v2,
 }

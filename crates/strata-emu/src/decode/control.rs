@@ -8,6 +8,7 @@ use crate::inst::{Collective, CtaBarrier, Inst, OpFn, Vote};
 use crate::kernel::{Barrier, Control, Reduction};
 use crate::ops::built_in;
 use crate::ops::collective::{self, Halves};
+use crate::races::Races;
 use strata_ptx::ast::{Instruction, Opcode as O, Operand, Symbol, Type, Word};
 
 impl Decoder<'_> {
@@ -34,6 +35,7 @@ impl Decoder<'_> {
             }))),
             O::Membar | O::Fence => Ok(Inst::new(plain(|x, _, _| {
                 x.communicated = true;
+                x.tell_races(Races::fence);
                 Flow::Next
             }))),
             _ => Ok(Inst::new(super::nothing)),

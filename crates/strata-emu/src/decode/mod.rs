@@ -26,11 +26,11 @@ mod small;
 mod texture;
 mod video;
 
-use crate::check::Watched;
+use crate::check::{Looks, Watched};
 use crate::exec::{Exec, FIRST_PREDICATE, Flow, Slot, TRUE_PREDICATE};
 use crate::inst::{Clock, Inst, Scheduled};
 use crate::kernel::{
-    Block, Call, Callee, Code, Constant, Control, Exit, Kernel, Matrix, NO_BLOCK, Origin, Test, VisitInfo,
+    Block, Call, Callee, Code, Constant, Control, Exit, Kernel, Matrix, NO_BLOCK, Origin, Refused, Test, VisitInfo,
 };
 use crate::lane_op;
 use crate::lanes::map1;
@@ -53,7 +53,7 @@ pub(crate) type Refusal = String;
 type Decoded<T> = Result<T, Refusal>;
 
 /// Decodes a kernel and everything it can call.
-pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: bool, check: bool) -> Kernel {
+pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: bool, looks: Looks) -> Kernel {
     let module = &origin.module;
     let reachable = frame::reachable(module, entry);
     let layout = frame::Layout::of(module, &reachable);
@@ -80,7 +80,7 @@ pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: boo
         origin: origin.clone(),
     };
     for &f in &reachable {
-        let code = Decoder::new(origin, symbols, &layout, &mut kernel, f, vector).function(check);
+        let code = Decoder::new(origin, symbols, &layout, &mut kernel, f, vector).function(looks);
         kernel.functions.push(code);
     }
     kernel.local_bytes = frame::local_bytes(&kernel, module);
@@ -143,8 +143,8 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// With `check`, accesses to shared and local memory are looked at before they run.
-    fn function(mut self, check: bool) -> Code {
+    /// Accesses to memory that somebody wants to look at are looked at when they run.
+    fn function(mut self, looks: Looks) -> Code {
         let function = self.function;
         let first_pc = self.kernel.infos.len() as u32;
         let mut insts = Vec::with_capacity(function.instructions.len());
@@ -160,9 +160,9 @@ impl<'a> Decoder<'a> {
                 self.refuse(i, &why);
                 Inst::new(unreachable_instruction)
             });
-            if check
+            if looks != Looks::default()
                 && !matrix::is_matrix(i.op)
-                && let Some(watched) = Watched::new(&mut inst, &info, insts.len() as u32, self.wide_address(i))
+                && let Some(watched) = Watched::new(&mut inst, &info, insts.len() as u32, self.wide_address(i), looks)
             {
                 self.kernel.watched.insert(inst.touched(), watched);
             }
@@ -202,9 +202,12 @@ impl<'a> Decoder<'a> {
 
     /// Notes that an instruction cannot be executed.
     fn refuse(&mut self, i: &Instruction, why: &str) {
-        let line = self.origin.lines.line(i.span.start);
-        let text = self.origin.text_of(i.span);
-        self.kernel.unsupported.push(format!("  {}:{line}: `{text}`: {why}", self.origin.file));
+        self.kernel.unsupported.push(Refused {
+            line: self.origin.lines.line(i.span.start),
+            instruction: self.origin.text_of(i.span),
+            function: self.function.name.clone(),
+            why: why.to_owned(),
+        });
     }
 
     fn blocks(&mut self, first_pc: u32) -> Vec<Block> {
@@ -472,10 +475,23 @@ impl<'a> Decoder<'a> {
             Operand::Immediate(value) => Ok(self.literal(*value, ty)),
             Operand::Symbol(symbol, offset) => {
                 let address = self.symbol_value(*symbol, *offset)?;
+                if self.is_reference(*symbol) {
+                    return Ok(self.constant(Constant::Reference(address)));
+                }
                 Ok(if units(ty.bits()) == 1 { self.word(address as u32) } else { self.double(address) })
             }
             _ => Err("the operand is no value".into()),
         }
+    }
+
+    /// True for a texture or surface reference: a variable that holds the handle of what it is bound to.
+    fn is_reference(&self, symbol: Symbol) -> bool {
+        let variable = match symbol {
+            Symbol::Global(v) => &self.origin.module.variables[v as usize],
+            Symbol::Local(v) => &self.function.variables[v as usize],
+            Symbol::Function(_) | Symbol::Param(_) | Symbol::Return(_) => return false,
+        };
+        matches!(variable.ty, Type::Texref | Type::Surfref)
     }
 
     /// A source that is always 32 bits, whatever the instruction's type.

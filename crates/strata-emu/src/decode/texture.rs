@@ -16,14 +16,6 @@ impl Decoder<'_> {
         }
     }
 
-    /// The 64-bit handle of a texture or surface.
-    fn object(&mut self, operand: &Operand) -> Decoded<crate::exec::Slot> {
-        match operand {
-            Operand::Register(_) => self.source(operand, Type::U64),
-            _ => Err("texture and surface references (`.texref`) are not executed; use texture objects".into()),
-        }
-    }
-
     /// `[a, {…}]`: axes 1 to 3, after the layer of a layered image; what is left over fills the vector up.
     fn coordinates(&mut self, i: &Instruction, operand: &Operand) -> Decoded<Coordinates> {
         let Operand::Vector(items) = operand else {
@@ -47,7 +39,7 @@ impl Decoder<'_> {
             return Err(format!("{} coordinates are needed", first + axes));
         }
         Ok(Coordinates {
-            object: self.object(object)?,
+            object: self.source(object, Type::U64)?,
             layer: if layered { Some(self.source32(&coordinates[0])?) } else { None },
             axes: coordinates[first..first + axes].iter().map(|c| self.source32(c)).collect::<Decoded<_>>()?,
         })
@@ -104,8 +96,14 @@ impl Decoder<'_> {
     }
 
     fn query(&mut self, i: &Instruction) -> Decoded<Inst> {
-        let [d, Operand::Address { base: Base::Register(handle), offset }, ..] = &i.operands[..] else {
-            return Err("texture and surface references (`.texref`) are not executed; use texture objects".into());
+        let (d, object, offset) = match &i.operands[..] {
+            [d, Operand::Address { base: Base::Register(handle), offset }, ..] => {
+                (d, Operand::Register(*handle), *offset)
+            }
+            [d, Operand::Address { base: Base::Symbol(reference), offset }, ..] => {
+                (d, Operand::Symbol(*reference, *offset), 0)
+            }
+            _ => return Err("the texture or surface is missing".into()),
         };
         let query = i.words.iter().find_map(|w| match w {
             Word::Width => Some(Query::Width),
@@ -117,9 +115,9 @@ impl Decoder<'_> {
         });
         let mut decoded = Inst::new(plain(texture::query));
         decoded.d = self.destination(d, Type::B32)?;
-        decoded.a = self.source(&Operand::Register(*handle), Type::U64)?;
+        decoded.a = self.source(&object, Type::U64)?;
         let asked = query.ok_or("the question is missing")?;
-        decoded.set(ImageQuery { offset: *offset, of_surface: i.op == O::Suq, asked });
+        decoded.set(ImageQuery { offset, of_surface: i.op == O::Suq, asked });
         Ok(decoded)
     }
 }

@@ -228,6 +228,22 @@ impl Memory {
         self.table().find(addr).map(|r| (r.start, r.size))
     }
 
+    /// The bytes at `start` as a program reads them that goes outside its allocations: what lies there in device memory, zeros in
+    /// the pages before and behind it, nothing further away, where hardware has no memory either.
+    pub(crate) fn stray(&self, start: Addr, data: &mut [u8]) -> bool {
+        const PAGE: u64 = 2 << 20;
+        let (base, end) = (self.capacity.base.0, self.capacity.base.0 + self.map.len() as u64);
+        let last = start.0.saturating_add(data.len() as u64);
+        data.fill(0);
+        if start.0 >= base && last <= end {
+            let from = self.host_origin().wrapping_add(start.0 as usize);
+            // SAFETY: the range lies in the reservation; `data` is a distinct Rust slice.
+            unsafe { std::ptr::copy_nonoverlapping(from, data.as_mut_ptr(), data.len()) };
+            return true;
+        }
+        start.0 >= base.saturating_sub(PAGE) && last <= end.saturating_add(PAGE)
+    }
+
     /// What can be said of an address that is in no live allocation.
     pub fn explain(&self, addr: Addr) -> Nearest {
         self.table().explain(addr)

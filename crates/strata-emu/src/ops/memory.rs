@@ -12,6 +12,7 @@ use crate::exec::{Exec, Flow, Slot};
 use crate::fault::Cause;
 use crate::inst::{Access, AsyncCopy, Inst};
 use crate::lanes::{CHUNK, Lane, Stored, chunk_mask, read_lanes, write_lanes};
+use crate::launch::describe;
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 use strata_core::{Addr, AddressSet, LANES, LaneMask, Space};
 
@@ -146,6 +147,26 @@ fn explain<const SPACE: u8>(x: &mut Exec<'_>, i: &Inst, m: LaneMask, addr: &[u64
         }
     }
     unreachable!("an access was refused although every lane is in bounds and aligned")
+}
+
+/// The most bytes that a lane reads at once.
+const MOST_BYTES: usize = 32;
+
+/// What a lane of a lenient launch gets that reads `width` bytes outside every allocation; the read is counted.
+#[cold]
+fn forgiven(x: &Exec<'_>, i: &Inst, lane: usize, address: u64, width: u64) -> Option<[u8; MOST_BYTES]> {
+    let launch = x.launch;
+    let mut found = [0; MOST_BYTES];
+    let read = found.get_mut(..width as usize)?;
+    if !launch.lenient || !aligned(address, width) || !launch.memory.stray(Addr(address), read) {
+        return None;
+    }
+    let pc = launch.kernel.place_of(i, x.code);
+    launch.output.read_outside((launch.number, i.touched()), x.cta, || {
+        let cause = Cause::outside(launch.memory, lane as u32, Addr(address), width as u32);
+        describe(launch, cause, x.code, pc, 1 << lane, x.cta, x.warp as usize)
+    });
+    Some(found)
 }
 
 /// Tells the listener where the lanes went.
@@ -428,6 +449,19 @@ unsafe fn lane_by_lane<const STORE: bool, const SPACE: u8, E: Element<D>, D: Lan
         rest &= rest - 1;
         let a = addr[lane];
         let Some(base) = origin::<SPACE>(x, i, a, width).filter(|_| aligned(a, width)) else {
+            if !STORE
+                && SPACE == GLOBAL
+                && let Some(found) = forgiven(x, i, lane, a, width)
+            {
+                for k in 0..elements {
+                    // SAFETY: a vector has at most as many bytes as were found; the slot has 32 lanes of `D`.
+                    unsafe {
+                        let value: D = found.as_ptr().cast::<E>().add(k).read_unaligned().extend();
+                        x.write_slot(data_slot(i, k)).cast::<D::Stored>().add(lane).write(value.store());
+                    }
+                }
+                continue;
+            }
             return explain::<SPACE>(x, i, m, addr, width);
         };
         for k in 0..elements {

@@ -80,7 +80,11 @@ impl Touched {
 
 /// What a handle stands for; a fault if it is nothing of the kind.
 pub(super) fn not_an_object(x: &mut Exec<'_>, lane: usize, handle: u64, what: &str) -> Flow {
-    let message = format!("{handle:#x} is no {what} object; was it destroyed, or is it one of another kind?");
+    let message = if handle == 0 {
+        format!("the {what} is bound to nothing: give the kernel an object, or bind the reference before the launch")
+    } else {
+        format!("{handle:#x} is no {what} object; was it destroyed, or is it one of another kind?")
+    };
     x.fail(Cause::Trap { lane: lane as u32, message })
 }
 

@@ -13,3 +13,4 @@ mod machine;
 mod primitives;
 mod progress;
 mod runtime;
+mod turns;

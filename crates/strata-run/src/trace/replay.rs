@@ -29,7 +29,8 @@ pub(crate) fn replay(
 ) -> Result<RunResult, LabError> {
     let started = Instant::now();
     let sized = request.size.is_some() || request.input.is_some();
-    if sized || request.seed.is_some() || request.check || request.max_instructions.is_some() {
+    let looks = request.check || request.check_races || request.lenient;
+    if sized || request.seed.is_some() || looks || request.max_instructions.is_some() {
         let reason = "a trace was recorded with its size, input, seed and checks; leave these options out";
         return Err(LabError::Request(reason.into()));
     }

@@ -106,6 +106,12 @@ pub(crate) struct Run {
     /// Warn of reads of uninitialised shared and local memory (slower)
     #[arg(long)]
     pub(crate) check: bool,
+    /// Warn of conflicting accesses of different warps with no barrier or atomic between (slower)
+    #[arg(long)]
+    pub(crate) check_races: bool,
+    /// Let kernels read outside allocations, as hardware does: they get what lies there, and are told at the end
+    #[arg(long)]
+    pub(crate) lenient: bool,
     /// Stop a launch that executes more than N warp instructions
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_instructions: Option<u64>,

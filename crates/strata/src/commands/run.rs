@@ -47,6 +47,8 @@ pub(super) fn request(args: Run, what: What, registry: &Registry) -> Result<RunR
         seed: args.seed,
         threads: usize::from(args.threads),
         check: args.check,
+        check_races: args.check_races,
+        lenient: args.lenient,
         check_data: args.check_data,
         explain: args.explain,
         max_instructions: args.max_instructions,

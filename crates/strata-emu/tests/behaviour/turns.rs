@@ -1,0 +1,119 @@
+//! Warps and blocks take turns: nobody gets far ahead, and who waits for a block that runs beside it does not wait long.
+
+use crate::args;
+use crate::machine::{Machine, kernel, kernel_with};
+
+/// The barrier that programs of ten years ago make of memory: block 0 waits for the flags of all, then takes them back. The
+/// loads that wait are neither volatile nor atomic.
+const SOFTWARE_BARRIER: &str = "
+    membar.gl; bar.sync 0;
+    setp.ne.u32 %p0, %r10, 0;
+    @%p0 bra OTHERS;
+    setp.ne.u32 %p1, %r0, 0;
+    @!%p1 st.volatile.global.u32 [%rd0], 1;
+    bar.sync 0;
+    mov.u32 %r11, %r0;
+PEERS:
+    setp.ge.u32 %p2, %r11, %r12;
+    @%p2 bra ALL_CAME;
+    mul.wide.u32 %rd5, %r11, 4; add.s64 %rd5, %rd0, %rd5;
+WAIT:
+    ld.global.cg.u32 %r13, [%rd5]; membar.cta;
+    setp.eq.u32 %p3, %r13, 0;
+    @%p3 bra WAIT;
+    add.u32 %r11, %r11, %r14;
+    bra PEERS;
+ALL_CAME:
+    bar.sync 0;
+    mov.u32 %r11, %r0;
+BACK:
+    setp.ge.u32 %p2, %r11, %r12;
+    @%p2 bra PASSED;
+    mul.wide.u32 %rd5, %r11, 4; add.s64 %rd5, %rd0, %rd5;
+    st.volatile.global.u32 [%rd5], 0;
+    add.u32 %r11, %r11, %r14;
+    bra BACK;
+OTHERS:
+    setp.ne.u32 %p1, %r0, 0;
+    @%p1 bra MEET;
+    mul.wide.u32 %rd5, %r10, 4; add.s64 %rd5, %rd0, %rd5;
+    st.volatile.global.u32 [%rd5], 1;
+ACKNOWLEDGED:
+    ld.global.cg.u32 %r13, [%rd5]; membar.cta;
+    setp.eq.u32 %p3, %r13, 1;
+    @%p3 bra ACKNOWLEDGED;
+MEET:
+    bar.sync 0;
+PASSED:";
+
+#[test]
+fn barriers_of_plain_loads_and_fences_end_and_soon() {
+    let (blocks, threads, rounds) = (100u32, 64u32, 20u32);
+    // In each round a block adds what its neighbour had to its own number.
+    let text = kernel(&format!(
+        "
+    mov.u32 %r10, %ctaid.x; mov.u32 %r12, %nctaid.x; mov.u32 %r14, %ntid.x;
+    add.u32 %r15, %r10, 1; rem.u32 %r15, %r15, %r12;
+    mul.wide.u32 %rd6, %r10, 4; add.s64 %rd6, %rd1, %rd6;
+    mul.wide.u32 %rd7, %r15, 4; add.s64 %rd7, %rd1, %rd7;
+    setp.eq.u32 %p4, %r0, 0;
+    mov.u32 %r16, 0;
+ROUND:
+    @%p4 ld.global.u32 %r17, [%rd7];
+    bra ONE;
+TWO:
+    @%p4 ld.global.u32 %r18, [%rd6];
+    @%p4 add.u32 %r18, %r18, %r17;
+    @%p4 st.global.u32 [%rd6], %r18;
+    mov.u32 %r19, 1;
+    bra AGAIN;
+ONE:
+    mov.u32 %r19, 0;
+AGAIN:
+    {SOFTWARE_BARRIER}
+    setp.eq.u32 %p5, %r19, 0;
+    @%p5 bra TWO;
+    add.u32 %r16, %r16, 1;
+    setp.lt.u32 %p5, %r16, %r31;
+    @%p5 bra ROUND;
+    ret;"
+    ));
+    let mut m = Machine::new(&text);
+    let mut expected: Vec<u32> = (0..blocks).map(|b| b * b % 7).collect();
+    let (flags, numbers) = (m.buffer("flags", &vec![0u32; blocks as usize]), m.buffer("numbers", &expected));
+    m.options.instruction_limit = Some(100_000_000);
+    m.run("k", blocks, threads, args![flags, numbers, rounds]);
+    for _ in 0..rounds {
+        expected =
+            (0..blocks as usize).map(|b| expected[b].wrapping_add(expected[(b + 1) % blocks as usize])).collect();
+    }
+    assert_eq!(m.read::<u32>(numbers, blocks as usize), expected);
+}
+
+/// Without a barrier behind the loop, a warp that is through overwrites what the others read: on hardware they are through, too.
+#[test]
+fn warps_keep_step_where_a_barrier_was_forgotten() {
+    let text = kernel_with(
+        ".shared .align 4 .b32 tile[256];",
+        "
+    mov.u64 %rd5, tile; add.s64 %rd6, %rd5, %rd2;
+    st.shared.u32 [%rd6], 1;
+    bar.sync 0;
+    mov.u32 %r1, 0; mov.u32 %r2, 0; mov.u64 %rd7, %rd5;
+LOOP:
+    ld.shared.u32 %r3, [%rd7]; add.s64 %rd7, %rd7, 4;
+    // What a real program does with each element.
+    mul.lo.u32 %r4, %r3, 3; xor.b32 %r4, %r4, 5; shl.b32 %r4, %r4, 2; and.b32 %r4, %r4, 0; mul.lo.u32 %r4, %r4, 3;
+    xor.b32 %r5, %r3, 5; shl.b32 %r5, %r5, 2; and.b32 %r5, %r5, 0; mul.lo.u32 %r5, %r5, 3; add.u32 %r4, %r4, %r5;
+    add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4;
+    add.u32 %r1, %r1, 1; setp.lt.u32 %p0, %r1, 256;
+    @%p0 bra LOOP;
+    st.shared.u32 [%rd6], 1000;
+    st.global.u32 [%rd3], %r2;
+    ret;",
+    );
+    let mut m = Machine::new(&text);
+    let sums = m.buffer("sums", &[0u32; 256]);
+    m.run("k", 1, 256, args![sums, sums, 0u32]);
+    assert_eq!(m.read::<u32>(sums, 256), [256; 256]);
+}
