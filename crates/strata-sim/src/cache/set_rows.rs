@@ -67,10 +67,10 @@ impl SetRows {
     /// The first way of a set that has the mark and of which `is_it` is true.
     #[inline]
     pub(super) fn find(&self, set: u32, mark: u8, is_it: impl Fn(u32) -> bool) -> Option<u32> {
-        for (first, &word) in (0..).step_by(WORD).zip(self.words_of(set).0) {
+        for (k, &word) in self.words_of(set).0.iter().enumerate() {
             let mut equal = equal_bytes(word, mark);
             while equal != 0 {
-                let way = first + equal.trailing_zeros() / 8;
+                let way = (k * WORD) as u32 + equal.trailing_zeros() / 8;
                 if is_it(way) {
                     return Some(way);
                 }
