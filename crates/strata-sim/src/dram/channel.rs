@@ -7,18 +7,13 @@ use super::bank::{Age, Bank, CLOSED, Group, Waiters, Wants};
 use super::gates::{DramError, Gates, MAX_BANKS};
 use super::log::{Command, CommandLog};
 use super::pending::{NONE, Pending, RowOutcome};
-use super::stats::ChannelStats;
+use super::policy::{FrFcfs, SchedulingPolicy};
+use super::stats::{ChannelStats, WriteBatches};
 use crate::config::DramConfig;
 use refresh::first_refresh;
 
 /// Who takes precedence over all requests.
 const OLDEST: Age = 0;
-
-/// How many younger requests of its bank may overtake a request before the bank closes its row for it.
-///
-/// 16 lines of 128 B are a whole row of 2 KB: a stream that runs through its row once never reaches the limit, while a
-/// request that waits for another row waits for one row's worth of data at most.
-pub const OVERTAKE_LIMIT: u16 = 16;
 
 /// Kinds of requests, as indices.
 const READ: usize = 0;
@@ -97,7 +92,7 @@ impl Pick {
 /// assert_eq!(done, [(100 + 12 + 12 + 1, 42)]); // RCD + CL + one cycle of data
 /// # Ok::<(), strata_sim::dram::DramError>(())
 /// ```
-pub struct Channel<L = ()> {
+pub struct Channel<L = (), P = FrFcfs> {
     gates: Gates,
     /// Requests of each kind that can wait.
     room: [u32; 2],
@@ -136,7 +131,9 @@ pub struct Channel<L = ()> {
     banks: usize,
     pending: Pending,
     stats: ChannelStats,
+    batches: WriteBatches,
     log: L,
+    policy: P,
 
     waiters: Waiters,
     groups: [Group; MAX_BANKS],
@@ -153,6 +150,13 @@ impl Channel {
 impl<L: CommandLog> Channel<L> {
     /// A channel whose commands are heard by `log`.
     pub fn with_log(config: &DramConfig, log: L) -> Result<Self, DramError> {
+        Self::with_policy(config, FrFcfs, log)
+    }
+}
+
+impl<L: CommandLog, P: SchedulingPolicy> Channel<L, P> {
+    /// A channel that serves requests in the order of a policy, and whose commands are heard by `log`.
+    pub fn with_policy(config: &DramConfig, policy: P, log: L) -> Result<Self, DramError> {
         let gates = Gates::new(config)?;
         let group_shift = (config.banks / config.bank_groups).ilog2();
         Ok(Self {
@@ -177,7 +181,9 @@ impl<L: CommandLog> Channel<L> {
             banks: config.banks as usize,
             pending: Pending::with_room_for(config.queue + config.write_room()),
             stats: ChannelStats::default(),
+            batches: WriteBatches::default(),
             log,
+            policy,
             waiters: Waiters::new(),
             groups: [Group::default(); MAX_BANKS],
             bank: std::array::from_fn(|bank| Bank::new((bank >> group_shift) as u8)),
@@ -247,6 +253,21 @@ impl<L: CommandLog> Channel<L> {
     /// What has been counted. Refreshes of an idle channel are counted when it wakes.
     pub fn stats(&self) -> &ChannelStats {
         &self.stats
+    }
+
+    /// The batches in which it has written.
+    pub fn write_batches(&self) -> WriteBatches {
+        WriteBatches { batches: self.stats.write_turns, bursts: self.stats.write_accesses, ..self.batches }
+    }
+
+    /// The rows, with their banks, to which it is writing, if it could take further writes to them: an L2 may let it have
+    /// its dirty lines of these rows ([`AddressMap::encode`](super::AddressMap::encode) tells which), so that they are
+    /// written while the row is open anyway.
+    pub fn rows_being_written(&self) -> impl Iterator<Item = (u16, u32)> {
+        let takes = self.kind == WRITE && self.has_room(true);
+        let banks = self.bank[..if takes { self.banks } else { 0 }].iter().enumerate();
+        let written = banks.filter(|(_, bank)| bank.wants == Wants::Column);
+        written.map(|(number, bank)| (number as u16, bank.row))
     }
 
     /// The command log.
@@ -369,7 +390,7 @@ impl<L: CommandLog> Channel<L> {
         let mut served = list.head;
         bank.wants = if !bank.is_open() {
             Wants::Activate
-        } else if list.hit != NONE && (list.hit == list.head || list.overtaken < OVERTAKE_LIMIT) {
+        } else if list.hit != NONE && (list.hit == list.head || self.policy.may_overtake(list.overtaken)) {
             served = list.hit;
             Wants::Column
         } else {
@@ -445,6 +466,7 @@ impl<L: CommandLog> Channel<L> {
         } else {
             self.stats.writes += 1;
             self.stats.write_accesses += accesses;
+            self.batches.row_hits += u64::from(entry.found == RowOutcome::Hit);
         }
         match entry.found {
             RowOutcome::Hit => self.stats.row_hits += 1,
