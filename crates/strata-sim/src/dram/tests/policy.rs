@@ -45,7 +45,9 @@ fn a_request_is_overtaken_so_often_and_no_more() {
 /// Serves requests that are all there at once.
 fn order_with_cap(row_hits: u16, requests: &[DramRequest]) -> Vec<u32> {
     let mut channel = Channel::with_policy(&hbm2(), CappedFcfs { row_hits }, ()).unwrap();
-    requests.iter().for_each(|&request| channel.push(0, request));
+    for &request in requests {
+        channel.push(0, request);
+    }
     let mut done = Vec::new();
     while let Some(wake) = channel.wake() {
         channel.advance(wake, &mut done);
