@@ -92,6 +92,18 @@ impl AddressMap {
         1 << self.column_low_bits
     }
 
+    /// The byte address within the channel of an access: what [`Self::decode`] decodes to it.
+    pub fn encode(&self, at: DramAddress) -> u64 {
+        let (row, column) = (at.row, u32::from(at.column));
+        let bank = u32::from(at.bank) ^ ((row ^ row >> 1) & self.hash_mask);
+        let (group, inner) = (bank >> self.inner_bits, bank & ((1 << self.inner_bits) - 1));
+        let (high, low) = (column >> self.column_low_bits, column & ((1 << self.column_low_bits) - 1));
+        let fields = [(inner, self.inner_bits), (high, self.column_high_bits), (group, self.group_bits)];
+        let fields = fields.into_iter().chain([(low, self.column_low_bits)]);
+        let access = fields.fold(u64::from(row), |address, (field, bits)| address << bits | u64::from(field));
+        access * u64::from(ACCESS_BYTES)
+    }
+
     /// Decodes a byte address within the channel.
     #[inline]
     pub fn decode(&self, local: u64) -> DramAddress {

@@ -53,8 +53,6 @@ impl Bank {
 pub(super) struct Group {
     /// Column command of each kind.
     pub(super) column: [u64; 2],
-    /// Activate.
-    pub(super) activate: u64,
 }
 
 /// The command that a bank waits for. Those that are waited for are the first, as indices.
@@ -69,65 +67,66 @@ pub(super) enum Wants {
 /// Whom a bank waits for: the request's rank by arrival.
 pub(super) type Age = u64;
 
-/// Banks and the ends of the three lists, in one array: what precedes the first and follows the last is the list's end.
-const NODES: usize = 2 * MAX_BANKS;
-/// The end of the list of [`Wants::Column`]; the others follow.
-const FIRST_END: usize = MAX_BANKS;
+/// Age and bank in one number, so that the least is the oldest.
+const BANK_BITS: u32 = MAX_BANKS.ilog2();
+/// 40 bits of age are a million million requests, and leave 18 for waiting cycles: the sum of several gates.
+pub(super) const KEY_BITS: u32 = 40 + BANK_BITS;
 
-/// The banks that wait for a command, one list for each command, the oldest first.
+/// The banks that wait for a command, as a set for each command, and whom each waits for.
+///
+/// Sets and not lists by age: a choice that looks at all members without a branch is faster than one that stops at the first
+/// that can go, which the host cannot foresee.
 #[derive(Clone, Debug)]
 pub(super) struct Waiters {
-    /// By node: the request its bank is to serve; ends are older than everybody.
-    age: [Age; NODES],
-    next: [u8; NODES],
-    previous: [u8; NODES],
+    key: [u64; MAX_BANKS],
+    sets: [u64; 4],
 }
 
 impl Waiters {
     pub(super) fn new() -> Self {
-        let itself = std::array::from_fn(|node| node as u8);
-        Self { age: [0; NODES], next: itself, previous: itself }
+        Self { key: [0; MAX_BANKS], sets: [0; 4] }
     }
 
-    /// Whom a bank waits for.
+    /// Whom a bank waits for, and the bank.
     #[inline]
-    pub(super) fn age(&self, bank: usize) -> Age {
-        self.age[bank % MAX_BANKS]
+    pub(super) fn key(&self, bank: usize) -> u64 {
+        self.key[bank % MAX_BANKS]
     }
 
-    /// Puts a bank that is in no list into one, by its age.
+    /// A bank waits for a command, on behalf of the request of that age.
     #[inline]
     pub(super) fn insert(&mut self, wants: Wants, bank: usize, age: Age) {
-        let bank = bank % MAX_BANKS;
-        // Those who come are mostly the youngest. Nobody is older than the list's end, where the search ends.
-        let mut before = usize::from(self.previous[FIRST_END + wants as usize]) % NODES;
-        while self.age[before] > age {
-            before = usize::from(self.previous[before]) % NODES;
-        }
-        let behind = self.next[before];
-        self.age[bank] = age;
-        self.previous[bank] = before as u8;
-        self.next[bank] = behind;
-        self.next[before] = bank as u8;
-        self.previous[usize::from(behind) % NODES] = bank as u8;
+        self.key[bank % MAX_BANKS] = (age << BANK_BITS | bank as u64) & ((1 << KEY_BITS) - 1);
+        self.again(wants, bank);
     }
 
-    /// Takes a bank out of its list.
+    /// A bank waits for its next command on behalf of the same request.
     #[inline]
-    pub(super) fn remove(&mut self, bank: usize) {
-        let bank = bank % MAX_BANKS;
-        let (before, behind) = (self.previous[bank], self.next[bank]);
-        self.next[usize::from(before) % NODES] = behind;
-        self.previous[usize::from(behind) % NODES] = before;
+    pub(super) fn again(&mut self, wants: Wants, bank: usize) {
+        self.sets[wants as usize] |= 1 << (bank % MAX_BANKS);
     }
 
-    /// The banks of a list, the oldest first.
+    /// A bank no longer waits for the command that it waited for.
     #[inline]
-    pub(super) fn oldest_first(&self, wants: Wants) -> impl Iterator<Item = usize> {
-        let mut node = FIRST_END + wants as usize;
-        std::iter::from_fn(move || {
-            node = usize::from(self.next[node]) % NODES;
-            (node < FIRST_END).then_some(node)
+    pub(super) fn remove(&mut self, wants: Wants, bank: usize) {
+        self.sets[wants as usize] &= !(1 << (bank % MAX_BANKS));
+    }
+
+    /// The banks that wait for a command.
+    #[inline]
+    pub(super) fn set(&self, wants: Wants) -> u64 {
+        self.sets[wants as usize]
+    }
+}
+
+/// The members of a set of banks or bank groups.
+#[inline]
+pub(super) fn members(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (set != 0).then(|| {
+            let member = set.trailing_zeros() as usize % MAX_BANKS;
+            set &= set - 1;
+            member
         })
-    }
+    })
 }

@@ -3,22 +3,17 @@
 mod refresh;
 mod turns;
 
-use super::bank::{Age, Bank, CLOSED, Group, Waiters, Wants};
+use super::bank::{Age, Bank, CLOSED, Group, KEY_BITS, Waiters, Wants, members};
 use super::gates::{DramError, Gates, MAX_BANKS};
 use super::log::{Command, CommandLog};
 use super::pending::{NONE, Pending, RowOutcome};
-use super::stats::ChannelStats;
+use super::policy::{FrFcfs, SchedulingPolicy};
+use super::stats::{ChannelStats, WriteBatches};
 use crate::config::DramConfig;
 use refresh::first_refresh;
 
 /// Who takes precedence over all requests.
 const OLDEST: Age = 0;
-
-/// How many younger requests of its bank may overtake a request before the bank closes its row for it.
-///
-/// 16 lines of 128 B are a whole row of 2 KB: a stream that runs through its row once never reaches the limit, while a
-/// request that waits for another row waits for one row's worth of data at most.
-pub const OVERTAKE_LIMIT: u16 = 16;
 
 /// Kinds of requests, as indices.
 const READ: usize = 0;
@@ -53,20 +48,20 @@ struct Pick {
 const NO_PICK: Pick = Pick { at: u64::MAX, age: Age::MAX, bank: 0, stale: false };
 
 impl Pick {
-    /// The best of banks that come the oldest first, none of which can have its command before `floor`.
+    /// The best of a set of banks, none of which can have its command before `floor`.
+    ///
+    /// A candidate is packed as waiting cycles, then age, then bank, so that the least is the best.
     #[inline]
-    fn of(waiters: &Waiters, wants: Wants, floor: u64, gate: impl Fn(usize) -> u64) -> Self {
-        let (mut at, mut best) = (u64::MAX, None);
-        for bank in waiters.oldest_first(wants) {
-            let ready = gate(bank);
-            if ready < at {
-                (at, best) = (ready, Some(bank));
-                if ready <= floor {
-                    break;
-                }
-            }
+    fn of(waiters: &Waiters, set: u64, floor: u64, gate: impl Fn(usize) -> u64) -> Self {
+        let mut best = u64::MAX;
+        for bank in members(set) {
+            best = best.min(gate(bank).saturating_sub(floor) << KEY_BITS | waiters.key(bank));
         }
-        best.map_or(NO_PICK, |bank| Self { at: at.max(floor), age: waiters.age(bank), bank, stale: false })
+        if best == u64::MAX {
+            return NO_PICK;
+        }
+        let bank = best as usize % MAX_BANKS;
+        Self { at: floor + (best >> KEY_BITS), age: waiters.key(bank), bank, stale: false }
     }
 
     /// A candidate has come or become better.
@@ -97,7 +92,7 @@ impl Pick {
 /// assert_eq!(done, [(100 + 12 + 12 + 1, 42)]); // RCD + CL + one cycle of data
 /// # Ok::<(), strata_sim::dram::DramError>(())
 /// ```
-pub struct Channel<L = ()> {
+pub struct Channel<L = (), P = FrFcfs> {
     gates: Gates,
     /// Requests of each kind that can wait.
     room: [u32; 2],
@@ -134,9 +129,19 @@ pub struct Channel<L = ()> {
     turn_left: u32,
     /// How many banks there are.
     banks: usize,
+    /// Banks of a group, as a power of two.
+    group_shift: u32,
+    /// The banks of the first group, as a set.
+    first_group: u64,
+    /// Banks whose row may have been opened too recently for a column command.
+    opening: u64,
+    /// Bank groups, as a set, that may have been used too recently.
+    cooling: u64,
     pending: Pending,
     stats: ChannelStats,
+    batches: WriteBatches,
     log: L,
+    policy: P,
 
     waiters: Waiters,
     groups: [Group; MAX_BANKS],
@@ -153,8 +158,16 @@ impl Channel {
 impl<L: CommandLog> Channel<L> {
     /// A channel whose commands are heard by `log`.
     pub fn with_log(config: &DramConfig, log: L) -> Result<Self, DramError> {
+        Self::with_policy(config, FrFcfs, log)
+    }
+}
+
+impl<L: CommandLog, P: SchedulingPolicy> Channel<L, P> {
+    /// A channel that serves requests in the order of a policy, and whose commands are heard by `log`.
+    pub fn with_policy(config: &DramConfig, policy: P, log: L) -> Result<Self, DramError> {
         let gates = Gates::new(config)?;
-        let group_shift = (config.banks / config.bank_groups).ilog2();
+        let per_group = config.banks / config.bank_groups;
+        let group_shift = per_group.ilog2();
         Ok(Self {
             room: [config.queue, config.write_room()],
             write_high: config.write_high,
@@ -175,9 +188,15 @@ impl<L: CommandLog> Channel<L> {
             draining: false,
             turn_left: 0,
             banks: config.banks as usize,
+            group_shift,
+            first_group: u64::MAX >> (64 - per_group),
+            opening: 0,
+            cooling: 0,
             pending: Pending::with_room_for(config.queue + config.write_room()),
             stats: ChannelStats::default(),
+            batches: WriteBatches::default(),
             log,
+            policy,
             waiters: Waiters::new(),
             groups: [Group::default(); MAX_BANKS],
             bank: std::array::from_fn(|bank| Bank::new((bank >> group_shift) as u8)),
@@ -247,6 +266,21 @@ impl<L: CommandLog> Channel<L> {
     /// What has been counted. Refreshes of an idle channel are counted when it wakes.
     pub fn stats(&self) -> &ChannelStats {
         &self.stats
+    }
+
+    /// The batches in which it has written.
+    pub fn write_batches(&self) -> WriteBatches {
+        WriteBatches { batches: self.stats.write_turns, bursts: self.stats.write_accesses, ..self.batches }
+    }
+
+    /// The rows, with their banks, to which it is writing, if it could take further writes to them: an L2 may let it have
+    /// its dirty lines of these rows ([`AddressMap::encode`](super::AddressMap::encode) tells which), so that they are
+    /// written while the row is open anyway.
+    pub fn rows_being_written(&self) -> impl Iterator<Item = (u16, u32)> {
+        let takes = self.kind == WRITE && self.has_room(true);
+        let banks = self.bank[..if takes { self.banks } else { 0 }].iter().enumerate();
+        let written = banks.filter(|(_, bank)| bank.wants == Wants::Column);
+        written.map(|(number, bank)| (number as u16, bank.row))
     }
 
     /// The command log.
@@ -321,18 +355,46 @@ impl<L: CommandLog> Channel<L> {
         }
         if self.precharge.stale {
             let floor = self.clock.max(self.any_row_command);
-            self.precharge = Pick::of(&self.waiters, Wants::Precharge, floor, |bank| self.bank[bank].precharge);
+            self.precharge =
+                Pick::of(&self.waiters, self.waiters.set(Wants::Precharge), floor, |bank| self.bank[bank].precharge);
         }
         if self.activate.stale {
             let floor = self.clock.max(self.any_row_command).max(self.any_activate);
-            self.activate = Pick::of(&self.waiters, Wants::Activate, floor, |bank| self.activate_gate(bank));
+            self.activate =
+                Pick::of(&self.waiters, self.waiters.set(Wants::Activate), floor, |bank| self.bank[bank].activate);
         }
     }
 
     #[inline]
-    fn best_column(&self) -> Pick {
+    fn best_column(&mut self) -> Pick {
+        let set = self.waiters.set(Wants::Column);
+        if set == 0 {
+            return NO_PICK;
+        }
         let floor = self.clock.max(self.any_column[self.kind]);
-        Pick::of(&self.waiters, Wants::Column, floor, |bank| self.column_gate(bank))
+        // The floor may fall when the kind changes, so only the clock decides who need not be looked at again.
+        //
+        // Mostly somebody can go as soon as the data bus can: the oldest of the banks that neither open nor are in a
+        // group that was used just now.
+        let mut ready = set;
+        for bank in members(set & self.opening) {
+            if self.bank[bank].column[self.kind] > floor {
+                ready &= !(1 << bank);
+            } else if self.bank[bank].column[READ] <= self.clock {
+                self.opening &= !(1 << bank);
+            }
+        }
+        for group in members(self.cooling) {
+            if self.groups[group].column[self.kind] > floor {
+                ready &= !(self.first_group << (group << self.group_shift));
+            } else if self.groups[group].column[READ] <= self.clock {
+                self.cooling &= !(1 << group);
+            }
+        }
+        if ready != 0 {
+            return Pick::of(&self.waiters, ready, floor, |_| 0);
+        }
+        Pick::of(&self.waiters, set, floor, |bank| self.column_gate(bank))
     }
 
     /// Earliest column command of the kind that is served, as far as bank and group decide.
@@ -342,20 +404,11 @@ impl<L: CommandLog> Channel<L> {
         bank.column[self.kind].max(self.groups[usize::from(bank.group) % MAX_BANKS].column[self.kind])
     }
 
-    /// Earliest activate, as far as bank and group decide.
-    #[inline]
-    fn activate_gate(&self, bank: usize) -> u64 {
-        let bank = &self.bank[bank];
-        bank.activate.max(self.groups[usize::from(bank.group) % MAX_BANKS].activate)
-    }
-
     /// Sorts a bank by the command that it waits for.
     #[inline]
     fn classify(&mut self, number: usize) {
         let bank = &mut self.bank[number % MAX_BANKS];
-        if bank.wants != Wants::Nothing {
-            self.waiters.remove(number);
-        }
+        self.waiters.remove(bank.wants, number);
         if bank.refresh {
             bank.wants = if bank.is_open() { Wants::Precharge } else { Wants::Activate };
             self.waiters.insert(bank.wants, number, OLDEST);
@@ -369,7 +422,7 @@ impl<L: CommandLog> Channel<L> {
         let mut served = list.head;
         bank.wants = if !bank.is_open() {
             Wants::Activate
-        } else if list.hit != NONE && (list.hit == list.head || list.overtaken < OVERTAKE_LIMIT) {
+        } else if list.hit != NONE && (list.hit == list.head || self.policy.may_overtake(list.overtaken)) {
             served = list.hit;
             Wants::Column
         } else {
@@ -391,19 +444,19 @@ impl<L: CommandLog> Channel<L> {
     #[inline]
     fn offer_column(&mut self, bank: usize) {
         let at = self.column_gate(bank % MAX_BANKS).max(self.any_column[self.kind]).max(self.clock);
-        self.column.offer(at, self.waiters.age(bank), bank);
+        self.column.offer(at, self.waiters.key(bank), bank);
     }
 
     #[inline]
     fn offer_precharge(&mut self, bank: usize) {
         let at = self.bank[bank % MAX_BANKS].precharge.max(self.any_row_command).max(self.clock);
-        self.precharge.offer(at, self.waiters.age(bank), bank);
+        self.precharge.offer(at, self.waiters.key(bank), bank);
     }
 
     #[inline]
     fn offer_activate(&mut self, bank: usize) {
-        let gate = self.activate_gate(bank % MAX_BANKS).max(self.any_activate).max(self.any_row_command);
-        self.activate.offer(gate.max(self.clock), self.waiters.age(bank), bank);
+        let gate = self.bank[bank % MAX_BANKS].activate.max(self.any_activate).max(self.any_row_command);
+        self.activate.offer(gate.max(self.clock), self.waiters.key(bank), bank);
     }
 
     /// Gives the column command that has been picked. Returns true if it was the last of its request.
@@ -414,6 +467,7 @@ impl<L: CommandLog> Channel<L> {
         self.clock = at;
         // Never earlier than what earlier commands asked for: this one waited for those.
         self.any_column = after(at, gates.column_to_column[kind]);
+        self.cooling |= 1 << (bank.group % 64);
         self.groups[usize::from(bank.group) % MAX_BANKS].column = after(at, gates.column_in_group[kind]);
         bank.precharge = bank.precharge.max(at + gates.column_to_precharge[kind]);
         self.column.stale = true;
@@ -445,6 +499,7 @@ impl<L: CommandLog> Channel<L> {
         } else {
             self.stats.writes += 1;
             self.stats.write_accesses += accesses;
+            self.batches.row_hits += u64::from(entry.found == RowOutcome::Hit);
         }
         match entry.found {
             RowOutcome::Hit => self.stats.row_hits += 1,
@@ -470,8 +525,8 @@ impl<L: CommandLog> Channel<L> {
         }
         close(bank, at + self.gates.rp);
         bank.wants = Wants::Activate;
-        self.waiters.remove(number);
-        self.waiters.insert(Wants::Activate, number, self.waiters.age(number));
+        self.waiters.remove(Wants::Precharge, number);
+        self.waiters.again(Wants::Activate, number);
         self.stats.precharges += 1;
         self.log.command(at, Command::Precharge { bank: number as u16 });
         self.row_command_given(at);
@@ -500,10 +555,11 @@ impl<L: CommandLog> Channel<L> {
         bank.precharge = at + self.gates.ras;
         bank.column = after(at, self.gates.activate_to_column);
         bank.wants = Wants::Column;
+        self.opening |= 1 << (number % MAX_BANKS);
         let group = usize::from(bank.group) % MAX_BANKS;
         self.activated(group, at);
-        self.waiters.remove(number);
-        self.waiters.insert(Wants::Column, number, self.waiters.age(number));
+        self.waiters.remove(Wants::Activate, number);
+        self.waiters.again(Wants::Column, number);
         self.stats.activates += 1;
         self.log.command(at, Command::Activate { bank: number as u16, row });
         self.row_command_given(at);
@@ -514,7 +570,13 @@ impl<L: CommandLog> Channel<L> {
     /// A row of a bank group has been opened, or refreshed: gates of the activates that follow.
     #[inline]
     fn activated(&mut self, group: usize, at: u64) {
-        self.groups[group].activate = at + self.gates.rrdl;
+        if self.gates.rrdl > self.gates.rrd {
+            let first = group << self.group_shift;
+            for bank in &mut self.bank[first..first + (1 << self.group_shift)] {
+                bank.activate = bank.activate.max(at + self.gates.rrdl);
+            }
+            self.activate.stale = true;
+        }
         self.window[self.fourth_last] = at + self.gates.faw;
         self.fourth_last = (self.fourth_last + 1) % self.window.len();
         self.any_activate = (at + self.gates.rrd).max(self.window[self.fourth_last]);

@@ -5,7 +5,7 @@
 
 use crate::config::DramConfig;
 
-/// The most that one gate may be.
+/// The most that one gate may be: the scheduler packs waiting times into 18 bits, which hold the sum of several gates.
 const LARGEST_GATE: u32 = 16_383;
 /// The most banks: sets of banks are 64-bit masks.
 pub(super) const MAX_BANKS: usize = 64;

@@ -16,7 +16,7 @@
 //!
 //! **Order**: of the column commands that are possible in a cycle the oldest request's is given, so rows that are open are
 //! used up first; of the row commands likewise. A bank closes its row when nobody who waits wants it, or when its oldest
-//! request was overtaken [`OVERTAKE_LIMIT`] times. Writes wait until `write_high` of them are there, then are drained to
+//! request was overtaken [`OVERTAKE_LIMIT`] times, or as often as another [`SchedulingPolicy`] says. Writes wait until `write_high` of them are there, then are drained to
 //! `write_low`; they are also served while no reads wait. When both kinds press, they take turns of `write_high - write_low`
 //! requests, so neither starves.
 //!
@@ -33,12 +33,14 @@ mod channel;
 mod gates;
 mod log;
 mod pending;
+mod policy;
 mod stats;
 #[cfg(test)]
 mod tests;
 
 pub use address::{AddressMap, DramAddress, Layout};
-pub use channel::{Channel, DramRequest, OVERTAKE_LIMIT};
+pub use channel::{Channel, DramRequest};
 pub use gates::DramError;
 pub use log::{Command, CommandLog};
-pub use stats::ChannelStats;
+pub use policy::{CappedFcfs, FrFcfs, OVERTAKE_LIMIT, SchedulingPolicy};
+pub use stats::{ChannelStats, WriteBatches};

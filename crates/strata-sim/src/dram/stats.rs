@@ -23,6 +23,29 @@ counters! {
     }
 }
 
+/// The batches in which a channel has written: from a turn to writing to the next turn to reading.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WriteBatches {
+    /// How many there were.
+    pub batches: u64,
+    /// Accesses of 32 B in all of them.
+    pub bursts: u64,
+    /// Requests in all of them that found their row open.
+    pub row_hits: u64,
+}
+
+impl WriteBatches {
+    /// Bursts of a batch, on average.
+    pub fn bursts_per_batch(&self) -> f64 {
+        self.bursts as f64 / self.batches.max(1) as f64
+    }
+
+    /// Row hits of a batch, on average.
+    pub fn row_hits_per_batch(&self) -> f64 {
+        self.row_hits as f64 / self.batches.max(1) as f64
+    }
+}
+
 impl ChannelStats {
     /// Bytes that passed the data bus.
     pub fn moved(&self) -> Bytes {

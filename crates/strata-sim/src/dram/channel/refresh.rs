@@ -7,6 +7,7 @@ use super::{Channel, MAX_BANKS, close};
 use crate::dram::bank::Bank;
 use crate::dram::gates::Gates;
 use crate::dram::log::{Command, CommandLog};
+use crate::dram::policy::SchedulingPolicy;
 
 /// When the first refresh is due.
 pub(super) fn first_refresh(gates: &Gates, banks: u32) -> u64 {
@@ -17,7 +18,7 @@ pub(super) fn first_refresh(gates: &Gates, banks: u32) -> u64 {
     }
 }
 
-impl<L: CommandLog> Channel<L> {
+impl<L: CommandLog, P: SchedulingPolicy> Channel<L, P> {
     /// A refresh is due and takes precedence. Returns false if nothing more happens before `until`.
     #[cold]
     pub(super) fn refresh_is_due(&mut self, until: u64, done: &mut Vec<(u64, u32)>) -> bool {

@@ -2,8 +2,9 @@
 
 use super::{Channel, READ, WRITE};
 use crate::dram::log::CommandLog;
+use crate::dram::policy::SchedulingPolicy;
 
-impl<L: CommandLog> Channel<L> {
+impl<L: CommandLog, P: SchedulingPolicy> Channel<L, P> {
     /// Decides which kind is served from now on.
     #[inline]
     pub(super) fn switch_direction(&mut self) {

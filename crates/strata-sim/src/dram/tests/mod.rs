@@ -6,6 +6,7 @@ mod bandwidth;
 mod checker;
 mod gates;
 mod kinds;
+mod mixes;
 mod policy;
 mod reference;
 

@@ -2,7 +2,7 @@
 
 use super::{hbm2, read, serve, write};
 use crate::config::DramConfig;
-use crate::dram::{Channel, Command, DramError, DramRequest, OVERTAKE_LIMIT};
+use crate::dram::{CappedFcfs, Channel, Command, DramError, DramRequest, OVERTAKE_LIMIT};
 
 fn tagged(request: DramRequest, tag: u32) -> DramRequest {
     DramRequest { tag, ..request }
@@ -40,6 +40,53 @@ fn a_request_is_overtaken_so_often_and_no_more() {
     assert_eq!(served, 1 + usize::from(OVERTAKE_LIMIT));
     // The row is reopened afterwards for those who were left.
     assert_eq!(order.len(), 201);
+}
+
+/// Serves requests that are all there at once.
+fn order_with_cap(row_hits: u16, requests: &[DramRequest]) -> Vec<u32> {
+    let mut channel = Channel::with_policy(&hbm2(), CappedFcfs { row_hits }, ()).unwrap();
+    for &request in requests {
+        channel.push(0, request);
+    }
+    let mut done = Vec::new();
+    while let Some(wake) = channel.wake() {
+        channel.advance(wake, &mut done);
+    }
+    done.iter().map(|d| d.1).collect()
+}
+
+#[test]
+fn a_cap_on_row_hits_is_kept_by_each_bank() {
+    // By turns for two rows of one bank, and two for another bank.
+    let mut requests: Vec<_> = (0..8).map(|n| tagged(read(0, 1 + n % 2), n)).collect();
+    assert_eq!(order_with_cap(0, &requests), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(order_with_cap(1, &requests), [0, 2, 1, 3, 5, 4, 6, 7]);
+    assert_eq!(order_with_cap(2, &requests), [0, 2, 4, 1, 3, 5, 7, 6]);
+    assert_eq!(order_with_cap(OVERTAKE_LIMIT, &requests), [0, 2, 4, 6, 1, 3, 5, 7]);
+    requests.extend([tagged(read(4, 1), 8), tagged(read(4, 1), 9)]);
+    let order = order_with_cap(0, &requests);
+    assert_eq!(order[..3], [0, 8, 9], "banks do not wait for each other");
+}
+
+#[test]
+fn rows_are_offered_while_they_are_written() {
+    let config = DramConfig { write_high: 4, write_low: 1, ..hbm2() };
+    let mut channel = Channel::new(&config).unwrap();
+    let mut done = Vec::new();
+    channel.push(0, read(8, 3));
+    assert_eq!(channel.rows_being_written().count(), 0, "it reads");
+    channel.advance(40, &mut done);
+    for n in 0..4 {
+        channel.push(40, tagged(DramRequest { accesses: 4, ..write(4, 7) }, n));
+    }
+    channel.advance(52, &mut done);
+    assert_eq!(channel.rows_being_written().collect::<Vec<_>>(), [(4, 7)]);
+    while let Some(wake) = channel.wake() {
+        channel.advance(wake, &mut done);
+    }
+    assert_eq!(channel.rows_being_written().count(), 0, "nothing is left");
+    let batches = channel.write_batches();
+    assert_eq!((batches.batches, batches.bursts, batches.row_hits), (1, 16, 3));
 }
 
 #[test]
