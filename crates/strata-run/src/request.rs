@@ -105,6 +105,8 @@ pub struct RunRequest {
     pub check_data: bool,
     /// Say what the requests of a timed run waited for.
     pub explain: bool,
+    /// Time launches by the rules of a profiler: caches are empty before each, and cycles are told without the launch.
+    pub like_ncu: bool,
     /// Stop a launch that executes more than so many warp instructions.
     pub max_instructions: Option<u64>,
     /// Which launches of a CUDA program are timed: by number or name, as `strata-cuda` reads them.
@@ -133,6 +135,7 @@ impl RunRequest {
             check: false,
             check_data: false,
             explain: false,
+            like_ncu: false,
             max_instructions: None,
             kernels: None,
             fast_forward: 0,
@@ -188,6 +191,9 @@ impl Resolved {
             "set": request.set,
             "inputs": inputs,
         });
+        if request.like_ncu {
+            saved["like_ncu"] = json!(true);
+        }
         if let What::Program(command) = &request.what {
             let arguments: Vec<_> = command.iter().skip(1).map(|argument| argument.to_string_lossy()).collect();
             saved["arguments"] = json!(arguments);
@@ -234,6 +240,7 @@ mod tests {
             resolved.directory(&RunRequest { check: true, ..request.clone() }),
             resolved.directory(&RunRequest { check_data: true, ..request.clone() }),
             resolved.directory(&RunRequest { explain: true, ..request.clone() }),
+            resolved.directory(&RunRequest { like_ncu: true, ..request.clone() }),
             resolved.directory(&RunRequest { max_instructions: Some(1), ..request.clone() }),
         ];
         for other in others {
