@@ -113,6 +113,7 @@ pub fn run(
     let result_of = |known: Known| RunResult {
         name: resolved.name.clone(),
         with: request.with.clone(),
+        like_ncu: request.like_ncu,
         size: None,
         seed: resolved.seed,
         passed: None,

@@ -93,6 +93,8 @@ pub struct LaunchReport {
     pub counts: Counts,
     /// Core cycles, launch latency included; `None` if the engine has no clock.
     pub cycles: Option<u64>,
+    /// Those of them that are launch latency.
+    pub launch_cycles: Option<u64>,
     /// What the machine counted during the launch; empty if the engine has no machine.
     pub stats: Stats,
     /// What single members of the machine's groups counted (slices, channels); empty if the engine has no machine.

@@ -42,6 +42,8 @@ pub struct EngineOptions {
     pub lenient: bool,
     /// Timed runs: check that every load would get the right data.
     pub check_data: bool,
+    /// Timed runs: empty all caches before each launch, as profilers do.
+    pub like_ncu: bool,
     /// Timed runs: count what requests wait for, and which allocations they are about.
     pub explain: bool,
     /// Stop a launch that executes more than so many warp instructions.
@@ -68,6 +70,7 @@ impl EngineOptions {
             lenient: false,
             check_data: false,
             explain: false,
+            like_ncu: false,
             max_instructions: None,
             monitor: Arc::default(),
             registers: assembled_registers(modules),
@@ -109,6 +112,9 @@ pub(crate) fn machine(options: &EngineOptions, mut gpu: GpuConfig, setup: &mut S
     if options.explain {
         builder.explain();
     }
+    if options.like_ncu {
+        builder.profile();
+    }
     setup.install(&mut builder);
     builder.build().map_err(|error| LabError::Request(error.to_string()))
 }
@@ -133,6 +139,7 @@ pub(crate) fn run_timed<S: GridSource>(
     counts: impl FnOnce(&S) -> Counts,
     executed: impl Fn(&S, f64) -> u64,
 ) -> Result<LaunchReport, MachineError> {
+    machine.flush_for_profiler(&mut |line, data| source.read_line(line, data));
     let (before, checked) = (machine.reading(), machine.checked());
     let time = machine.run_kernel(&mut ToldSource::new(source, monitor, executed), needs)?;
     let counted = machine.reading().delta(&before);
@@ -141,7 +148,8 @@ pub(crate) fn run_timed<S: GridSource>(
     machine.export_checked(checked, MACHINE, &mut stats);
     machine.export_explanation(EXPLAIN, &mut stats);
     let members = counted.members(MACHINE);
-    Ok(LaunchReport { counts: counts(source), cycles: Some(time.cycles), stats, members })
+    let (cycles, launch_cycles) = (Some(time.cycles), Some(time.launch_cycles));
+    Ok(LaunchReport { counts: counts(source), cycles, launch_cycles, stats, members })
 }
 
 /// What the copies of a machine did so far.

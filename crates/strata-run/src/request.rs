@@ -110,6 +110,8 @@ pub struct RunRequest {
     pub check_data: bool,
     /// Say what the requests of a timed run waited for.
     pub explain: bool,
+    /// Time launches by the rules of a profiler: caches are empty before each, and cycles are told without the launch.
+    pub like_ncu: bool,
     /// Stop a launch that executes more than so many warp instructions.
     pub max_instructions: Option<u64>,
     /// Which launches of a CUDA program are timed: by number or name, as `strata-cuda` reads them.
@@ -140,6 +142,7 @@ impl RunRequest {
             lenient: false,
             check_data: false,
             explain: false,
+            like_ncu: false,
             max_instructions: None,
             kernels: None,
             fast_forward: 0,
@@ -196,7 +199,9 @@ impl Resolved {
             "inputs": inputs,
         });
         // Later than the rest: what was saved before they came has the name it had.
-        for (name, asked) in [("check_races", request.check_races), ("lenient", request.lenient)] {
+        let later =
+            [("check_races", request.check_races), ("lenient", request.lenient), ("like_ncu", request.like_ncu)];
+        for (name, asked) in later {
             if asked {
                 saved[name] = json!(true);
             }
@@ -258,6 +263,7 @@ mod tests {
             resolved.directory(&RunRequest { lenient: true, ..request.clone() }),
             resolved.directory(&RunRequest { check_data: true, ..request.clone() }),
             resolved.directory(&RunRequest { explain: true, ..request.clone() }),
+            resolved.directory(&RunRequest { like_ncu: true, ..request.clone() }),
             resolved.directory(&RunRequest { max_instructions: Some(1), ..request.clone() }),
         ];
         for other in others {

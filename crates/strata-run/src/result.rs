@@ -26,6 +26,8 @@ pub struct KernelRun {
     pub counts: Counts,
     /// Core cycles, if the engine has a clock.
     pub cycles: Option<u64>,
+    /// Those of them that are launch latency.
+    pub launch_cycles: Option<u64>,
     /// What the machine counted during the launch; empty if the engine has none.
     pub machine: Stats,
     /// What single slices and channels counted.
@@ -41,6 +43,7 @@ impl KernelRun {
             block: launch.block,
             counts: report.counts.clone(),
             cycles: report.cycles,
+            launch_cycles: report.launch_cycles,
             machine: report.stats.clone(),
             members: report.members.clone(),
         }
@@ -88,6 +91,11 @@ impl KernelRun {
         stats
     }
 
+    /// Core cycles without launch latency: what a profiler calls elapsed.
+    pub fn cycles_without_launch(&self) -> Option<u64> {
+        self.cycles.zip(self.launch_cycles).map(|(cycles, launch)| cycles.saturating_sub(launch))
+    }
+
     /// Thread instructions per core cycle.
     fn ipc(&self) -> Option<f64> {
         ipc(&self.counts, self.cycles)
@@ -123,6 +131,8 @@ pub struct RunResult {
     pub name: String,
     /// The mechanisms that were in the machine.
     pub with: Combination,
+    /// Launches were timed by the rules of a profiler.
+    pub like_ncu: bool,
     /// Name of the workload's size; `None` for other programs.
     pub size: Option<&'static str>,
     /// Seed of the workload's inputs.
@@ -233,6 +243,7 @@ impl RunResult {
                     "grid": [k.grid.x, k.grid.y, k.grid.z],
                     "block": [k.block.x, k.block.y, k.block.z],
                     "cycles": k.cycles,
+                    "launch_cycles": k.launch_cycles,
                     "thread_instructions": k.counts.thread_instructions(),
                     "warp_instructions": k.counts.warp_instructions(),
                     "ipc": k.ipc(),
@@ -291,12 +302,14 @@ mod tests {
             block: 32.into(),
             counts,
             cycles: None,
+            launch_cycles: None,
             machine: Stats::default(),
             members: Vec::new(),
         };
         RunResult {
             name: "x".into(),
             with: Combination::default(),
+            like_ncu: false,
             size: Some("tiny"),
             seed: 1,
             passed: Some(true),

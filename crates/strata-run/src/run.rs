@@ -58,7 +58,9 @@ pub fn machine(request: &RunRequest) -> Result<(Chosen, Option<Gpu>), LabError> 
         None if request.set.is_empty() => None,
         None => return Err(LabError::Request("`--set` changes a machine: name one with `--gpu`".into())),
     };
-    for (asked, option) in [(request.check_data, "--check-data"), (request.explain, "--explain")] {
+    let asked =
+        [(request.check_data, "--check-data"), (request.explain, "--explain"), (request.like_ncu, "--like-ncu")];
+    for (asked, option) in asked {
         if asked && gpu.is_none() {
             return Err(LabError::Request(format!("`{option}` is about a machine: name one with `--gpu`")));
         }
@@ -78,6 +80,7 @@ pub fn options(request: &RunRequest, monitor: &Arc<Monitor>) -> EngineOptions {
         lenient: request.lenient,
         check_data: request.check_data,
         explain: request.explain,
+        like_ncu: request.like_ncu,
         max_instructions: request.max_instructions,
         monitor: Arc::clone(monitor),
         registers: known_registers(&request.what),
@@ -121,6 +124,7 @@ fn run_and(
     let mut result = RunResult {
         name: job.resolved.name,
         with: request.with.clone(),
+        like_ncu: request.like_ncu,
         size: job.resolved.size,
         seed: job.resolved.seed,
         passed: judged.passed,

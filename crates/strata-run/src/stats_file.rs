@@ -88,6 +88,7 @@ mod tests {
             block: 32.into(),
             counts: Counts { bytes_read, ..Counts::default() },
             cycles: None,
+            launch_cycles: None,
             machine: Stats::default(),
             members: Vec::new(),
         };

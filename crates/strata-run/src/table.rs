@@ -14,6 +14,7 @@ struct KernelGroup<'a> {
     grids: (Dim3, Dim3),
     blocks: (Dim3, Dim3),
     counts: Counts,
+    without_launch: Option<u64>,
     stats: Stats,
 }
 
@@ -27,6 +28,7 @@ fn kernel_groups(result: &RunResult) -> Vec<KernelGroup<'_>> {
                 grids: (kernel.grid, kernel.grid),
                 blocks: (kernel.block, kernel.block),
                 counts: Counts::default(),
+                without_launch: None,
                 stats: Stats::default(),
             });
             groups.len() - 1
@@ -36,6 +38,10 @@ fn kernel_groups(result: &RunResult) -> Vec<KernelGroup<'_>> {
         widen(&mut group.grids, kernel.grid);
         widen(&mut group.blocks, kernel.block);
         group.counts.add(&kernel.counts);
+        group.without_launch = match (group.without_launch, kernel.cycles_without_launch()) {
+            (Some(before), Some(more)) => Some(before + more),
+            (known, more) => known.or(more),
+        };
         group.stats.add(&kernel.stats());
     }
     groups
@@ -112,6 +118,9 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
     }
     if result.cycles().is_some() {
         writeln!(out, "\n{}", timing(&groups, &result.stats()))?;
+        if result.like_ncu {
+            writeln!(out, "{}", without_launch(&groups))?;
+        }
     }
     if let Some(sides) = side_table::table(&result.with, &result.stats()) {
         writeln!(out, "{sides}")?;
@@ -172,6 +181,13 @@ fn timing(kernels: &[KernelGroup<'_>], all: &Stats) -> String {
         rows.push(row("all", all));
     }
     columns(&headings, &rows)
+}
+
+/// What a profiler shows of each kernel: every launch began with empty caches, and none counts its latency.
+fn without_launch(kernels: &[KernelGroup<'_>]) -> String {
+    let headings = [("like a profiler", Align::Left), ("core cycles without launch", Align::Right)];
+    let cycles = |kernel: &KernelGroup<'_>| kernel.without_launch.map_or_else(|| "-".to_owned(), grouped);
+    columns(&headings, &kernels.iter().map(|kernel| vec![kernel.name.to_owned(), cycles(kernel)]).collect::<Vec<_>>())
 }
 
 fn classes(counts: &Counts) -> String {

@@ -17,6 +17,8 @@ pub struct Silicon {
     pub microbenchmarks: Microbenchmarks,
     /// Whole kernels.
     pub kernels: Kernels,
+    /// Kernels of programs that nothing was calibrated with.
+    pub programs: Kernels,
 }
 
 /// Microbenchmarks on one card.
@@ -66,8 +68,16 @@ pub struct Kernels {
     pub card: String,
     /// Where the numbers come from.
     pub source: String,
+    /// Measured by a profiler that empties caches before each launch and does not count the launch in cycles.
+    #[serde(default)]
+    pub profiled: bool,
+    /// Core clocks at which the errors of cycles are shown, too, where the card's was not recorded; in MHz.
+    #[serde(default)]
+    pub clocks_mhz: Vec<u32>,
     /// The largest mean absolute error of cycles over all rows, in percent.
     pub mean_absolute_error: f64,
+    /// The largest error of cycles of any row, in percent.
+    pub largest_error: Option<f64>,
     /// The least correlation of cycles over all rows.
     pub correlation: f64,
     /// The tables.
@@ -97,17 +107,19 @@ pub struct KernelRow {
     /// The kernel.
     pub kernel: String,
     /// Accel-Sim's cycles for the same run.
-    pub accel_sim: f64,
-    /// Elapsed cycles, launch included.
+    pub accel_sim: Option<f64>,
+    /// Elapsed cycles, launch included unless a profiler left it out.
     pub cycles: f64,
     /// Thread instructions that the card executed; PTX has others.
-    pub instructions: f64,
+    pub instructions: Option<f64>,
     /// Transactions of 32 B at L1, reads.
     pub l1_accesses: Option<f64>,
     /// Share of them that hit.
     pub l1_hit_percent: Option<f64>,
     /// Transactions of 32 B that hit in L2, reads.
     pub l2_read_hits: Option<f64>,
+    /// Transactions of 32 B that missed in L2, reads.
+    pub l2_read_misses: Option<f64>,
     /// Share of the reads at L2 that hit.
     pub l2_read_hit_percent: Option<f64>,
     /// Transactions of 32 B that hit in L2, writes.
@@ -133,6 +145,7 @@ pub enum Quantity {
     L1Accesses,
     L1HitPercent,
     L2ReadHits,
+    L2ReadMisses,
     L2ReadHitPercent,
     L2WriteHits,
     DramReads,
@@ -141,12 +154,13 @@ pub enum Quantity {
 
 impl Quantity {
     /// Every column, in the order they are shown.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Cycles,
         Self::Instructions,
         Self::L1Accesses,
         Self::L1HitPercent,
         Self::L2ReadHits,
+        Self::L2ReadMisses,
         Self::L2ReadHitPercent,
         Self::L2WriteHits,
         Self::DramReads,
@@ -161,6 +175,7 @@ impl Quantity {
             Self::L1Accesses => "L1 accesses",
             Self::L1HitPercent => "L1 hit %",
             Self::L2ReadHits => "L2 read hits",
+            Self::L2ReadMisses => "L2 read misses",
             Self::L2ReadHitPercent => "L2 read hit %",
             Self::L2WriteHits => "L2 write hits",
             Self::DramReads => "DRAM reads",
@@ -177,7 +192,7 @@ pub struct Cell {
     /// What the card measured.
     pub silicon: f64,
     /// Percent within which a value passes; `None` if it is shown only. Against a measured 0 a value passes if it is
-    /// under 1 % of what could have been counted (hits: of the reads).
+    /// under 1 % of what could have been counted (hits: of the reads; with a profiler's rules all of L2).
     pub within: Option<f64>,
 }
 
@@ -209,10 +224,11 @@ impl KernelRow {
     pub const fn silicon(&self, quantity: Quantity) -> Option<f64> {
         match quantity {
             Quantity::Cycles => Some(self.cycles),
-            Quantity::Instructions => Some(self.instructions),
+            Quantity::Instructions => self.instructions,
             Quantity::L1Accesses => self.l1_accesses,
             Quantity::L1HitPercent => self.l1_hit_percent,
             Quantity::L2ReadHits => self.l2_read_hits,
+            Quantity::L2ReadMisses => self.l2_read_misses,
             Quantity::L2ReadHitPercent => self.l2_read_hit_percent,
             Quantity::L2WriteHits => self.l2_write_hits,
             Quantity::DramReads => self.dram_reads,
@@ -243,7 +259,7 @@ impl Silicon {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use strata_workloads::{Purpose, instances, micro};
+    use strata_workloads::{Purpose, gv100, instances, micro};
 
     #[test]
     fn every_instance_and_kernel_has_its_row_and_every_row_its_instance() {
@@ -260,6 +276,22 @@ mod tests {
         let listed = instances(Purpose::Silicon).map(|(w, i)| (w.info().name.to_owned(), i.label.to_owned()));
         assert_eq!(rows, listed.collect());
         assert_eq!(silicon.kernels.tables.iter().map(|table| table.rows.len()).sum::<usize>(), 24);
+    }
+
+    #[test]
+    fn every_program_has_its_rows_and_every_row_its_kernel() {
+        let programs = Silicon::built_in().programs;
+        let named: Vec<_> = programs.tables.iter().map(|table| table.workload.as_str()).collect();
+        assert_eq!(named, gv100::all().iter().map(|program| program.info().name).collect::<Vec<_>>());
+        let kernels = gv100::MODULE.resources();
+        let rows: Vec<_> = programs.tables.iter().flat_map(|table| &table.rows).collect();
+        let known: BTreeSet<_> = rows.iter().map(|row| row.kernel.clone()).collect();
+        assert_eq!(known, kernels.into_keys().collect());
+        assert_eq!(rows.len(), 10);
+        for table in &programs.tables {
+            let program = gv100::find(&table.workload).expect("a program");
+            assert!(table.rows.iter().all(|row| program.instances().iter().any(|i| i.label == row.instance)));
+        }
     }
 
     #[test]

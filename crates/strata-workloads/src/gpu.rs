@@ -2,7 +2,7 @@
 
 use crate::Module;
 use std::marker::PhantomData;
-use strata_core::{Addr, Bytes, Dim3};
+use strata_core::{Addr, Bytes, Channel, Dim3, Format, Image, Texture};
 use strata_host::{Arg, Device, HostError, ModuleId};
 
 /// A value that arrays in device memory hold.
@@ -108,6 +108,19 @@ impl<'d> Gpu<'d> {
             value.store(place);
         }
         self.device.copy_in(array.start, &bytes)
+    }
+
+    /// Copies `values` to a variable of the module.
+    pub(crate) fn write_symbol<T: Word>(&mut self, name: &str, values: &[T]) -> Result<(), HostError> {
+        let start = self.device.symbol(self.module, name)?.start;
+        self.write(Array { start, len: values.len(), holds: PhantomData }, values)
+    }
+
+    /// A texture of an array of rows, read between texels: the value that kernels name it by.
+    pub(crate) fn texture(&mut self, array: Array<f32>, width: u32, height: u32) -> Result<u64, HostError> {
+        let format = Format { channel: Channel::Float, bits: 32, channels: 1 };
+        let image = Image::packed(array.start, [width, height, 1], format);
+        self.device.create_texture(&Texture { linear: true, ..Texture::new(image) })
     }
 
     /// Copies the whole array to the host.

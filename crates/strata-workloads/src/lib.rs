@@ -27,6 +27,7 @@ mod check;
 mod field;
 mod gpu;
 mod graph;
+pub mod gv100;
 mod instance;
 mod linear;
 mod math;

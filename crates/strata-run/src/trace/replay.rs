@@ -48,6 +48,7 @@ pub(crate) fn replay(
     let mut result = RunResult {
         name: resolved.name,
         with: request.with.clone(),
+        like_ncu: request.like_ncu,
         size: None,
         seed,
         passed: None,

@@ -51,6 +51,7 @@ pub struct MachineBuilder {
     config: GpuConfig,
     checks_data: bool,
     explains: bool,
+    profiled: bool,
     sides: Vec<Owned<(Layer, Make<dyn MemorySide>)>>,
     victims: Vec<Owned<Make<dyn Victim>>>,
     places: Vec<Owned<Box<dyn Place>>>,
@@ -70,6 +71,7 @@ impl MachineBuilder {
             config,
             checks_data: false,
             explains: false,
+            profiled: false,
             sides: Vec::new(),
             victims: Vec::new(),
             places: Vec::new(),
@@ -96,6 +98,11 @@ impl MachineBuilder {
     /// Counts what requests wait for, and which allocations they are about.
     pub fn explain(&mut self) {
         self.explains = true;
+    }
+
+    /// Empties all caches before each launch ([`Machine::flush_for_profiler`]), as a profiler does.
+    pub fn profile(&mut self) {
+        self.profiled = true;
     }
 
     /// Puts a memory side between L2 and DRAM: `make` makes the instance of each partition.
@@ -160,6 +167,7 @@ impl MachineBuilder {
             return Err(MachineError::Refused(reason));
         }
         let mut machine = Machine::new(self.config)?;
+        machine.profiled = self.profiled;
         if self.checks_data {
             machine.checker = Some(Box::new(DataChecker::of(&machine.sms)));
         }

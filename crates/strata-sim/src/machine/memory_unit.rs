@@ -79,6 +79,11 @@ impl ConstantCache {
         Self(Tags::new((config.constant.size.0 / LINE_BYTES / u64::from(ways)).max(1) as u32, ways))
     }
 
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
     /// The lines that must be asked for; they are there from now on.
     pub(super) fn misses(&mut self, lines: &[CoalescedAccess]) -> ArrayVec<CoalescedAccess, LANES> {
         let tags = &mut self.0;

@@ -185,6 +185,8 @@ pub struct KernelNeeds {
 pub struct KernelTime {
     /// Core cycles from launch to end, launch latency included.
     pub cycles: u64,
+    /// Those of them that are launch latency: before the first instruction can issue and after the last store.
+    pub launch_cycles: u64,
     /// CTAs that were resident on an SM at once.
     pub ctas_per_sm: u32,
     /// Machine instructions issued, times active lanes.
@@ -245,6 +247,8 @@ pub struct Machine {
     last_store: Picos,
     /// When the latest store of an SM on a stack is in memory.
     last_stack_store: Picos,
+    /// Caches are emptied before each launch.
+    profiled: bool,
     /// Observers of the probe points (`probes.rs`), if anybody asked for them.
     checker: Option<Box<DataChecker>>,
     explanation: Option<Box<Explanation>>,
@@ -321,6 +325,7 @@ impl Machine {
             stores_out: 0,
             last_store: Picos(0),
             last_stack_store: Picos(0),
+            profiled: false,
             checker: None,
             explanation: None,
             names: Names::default(),
@@ -466,6 +471,7 @@ impl Machine {
         self.check_kernel_end()?;
         Ok(KernelTime {
             cycles: end - start,
+            launch_cycles: u64::from(self.config.launch.before) + u64::from(self.config.launch.after),
             ctas_per_sm: per_sm,
             thread_instructions: self.stats.thread_instructions - issued,
         })
@@ -488,6 +494,31 @@ impl Machine {
                 sm.memory.l1.clear();
             }
         }
+    }
+
+    /// Empties all caches, as profilers do before each launch that they measure: what is dirty is written back, and nothing
+    /// of that belongs to a launch. Without [`MachineBuilder::profile`] nothing happens.
+    pub fn flush_for_profiler(&mut self, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+        if !self.profiled {
+            return;
+        }
+        for sm in &mut self.sms {
+            sm.memory.l1.clear();
+            sm.memory.constants.clear();
+        }
+        let now = self.config.clock.l2.next(self.now).0;
+        for slice in 0..self.slices.len() {
+            let lines: Vec<LineAddr> = self.slices[slice].tags.iter().map(|(line, _)| line).collect();
+            for line in lines {
+                let home = self.interleave.home(line);
+                if let Some(left) = self.slices[slice].evict_line(home.set, line) {
+                    self.write_back(line, left.sectors, left.valid, now);
+                }
+            }
+            // Lines that the host has dropped, and what a prefetcher remembers of them.
+            self.slices[slice].clear();
+        }
+        self.drain(memory);
     }
 
     /// Drains the machine: handles events until none is left.

@@ -3,7 +3,7 @@
 use super::{Row, Subject};
 use crate::silicon::{Cell, KernelRow, Kernels, Quantity, Table};
 use strata_host::{Device, LaunchReport};
-use strata_workloads::find;
+use strata_workloads::{UnknownWorkload, Workload, find, gv100};
 
 /// Seed of the inputs; what is measured does not depend on the values.
 const SEED: u64 = 1;
@@ -40,10 +40,15 @@ pub(super) fn measure(
 
 /// Runs an instance; the reason if it fails or computes something wrong.
 fn run(machine: &Subject, table: &Table, instance: &str) -> Result<Device, String> {
-    let workload = find(&table.workload).map_err(|e| e.to_string())?;
+    let workload = program(&table.workload).map_err(|e| e.to_string())?;
     let mut device = machine.device(workload.modules()).map_err(|e| e.to_string())?;
     let outcome = workload.run_instance(instance, SEED, &mut device).map_err(|e| e.to_string())?;
     if outcome.passed { Ok(device) } else { Err(outcome.checked) }
+}
+
+/// The program of a table: one that users run, too, or one that is there for validation.
+fn program(name: &str) -> Result<&'static dyn Workload, UnknownWorkload> {
+    gv100::find(name).map_or_else(|| find(name), Ok)
 }
 
 /// What the first launch of a kernel did: a row was measured on one launch.
@@ -59,8 +64,8 @@ fn compare(
     cell: Cell,
     report: Option<&LaunchReport>,
 ) -> Row {
-    let ours = report.and_then(|report| counted(cell.quantity, report));
-    let most = report.and_then(|report| possible(cell.quantity, report));
+    let ours = report.and_then(|report| counted(cell.quantity, report, machine.profiled));
+    let most = report.and_then(|report| possible(cell.quantity, report, machine));
     let is_cycles = cell.quantity == Quantity::Cycles;
     let uncounted = (path(cell.quantity).is_none() && !is_cycles).then(|| "not counted by the machine".to_owned());
     Row {
@@ -70,7 +75,7 @@ fn compare(
         unit: unit(cell.quantity),
         silicon: cell.silicon,
         ours,
-        accel_sim: is_cycles.then_some(row.accel_sim),
+        accel_sim: row.accel_sim.filter(|_| is_cycles),
         passed: cell
             .within
             .filter(|_| machine.judged)
@@ -97,6 +102,8 @@ const fn path(quantity: Quantity) -> Option<&'static str> {
         Quantity::Instructions => Some("gpu.sm.thread_instructions"),
         Quantity::L1HitPercent => Some("gpu.l1.read_hit_rate"),
         Quantity::L2ReadHits => Some("gpu.l2.read_hits"),
+        // What is fetched for reads; a profiler counts a sector once that others asked for while it was on its way.
+        Quantity::L2ReadMisses => Some("gpu.l2.fetches"),
         Quantity::L2ReadHitPercent => Some("gpu.l2.read_hit_rate"),
         // The profiler counts a write as a hit if nothing is fetched for it: every write.
         Quantity::L2WriteHits => Some("gpu.l2.writes"),
@@ -105,18 +112,21 @@ const fn path(quantity: Quantity) -> Option<&'static str> {
     }
 }
 
-fn counted(quantity: Quantity, report: &LaunchReport) -> Option<f64> {
+/// What the machine says; a profiler's cycles are without the launch.
+fn counted(quantity: Quantity, report: &LaunchReport, profiled: bool) -> Option<f64> {
     if quantity == Quantity::Cycles {
-        return report.cycles.map(|cycles| cycles as f64);
+        let launch = if profiled { report.launch_cycles? } else { 0 };
+        return report.cycles.map(|cycles| cycles.saturating_sub(launch) as f64);
     }
     let percent = if unit(quantity) == "%" { 100.0 } else { 1.0 };
     report.stats.number(path(quantity)?).map(|value| value * percent)
 }
 
 /// The accesses among which a quantity could have been counted: what a measured 0 is judged by.
-fn possible(quantity: Quantity, report: &LaunchReport) -> Option<f64> {
+fn possible(quantity: Quantity, report: &LaunchReport, machine: &Subject) -> Option<f64> {
     match quantity {
-        Quantity::L2ReadHits | Quantity::DramReads => report.stats.number("gpu.l2.reads"),
+        _ if machine.profiled => Some(machine.gpu.l2_size().0 as f64 / 32.0),
+        Quantity::L2ReadHits | Quantity::L2ReadMisses | Quantity::DramReads => report.stats.number("gpu.l2.reads"),
         Quantity::L2WriteHits | Quantity::DramWrites => report.stats.number("gpu.l2.writes"),
         _ => None,
     }
@@ -147,7 +157,7 @@ mod tests {
         let mut stats = Stats::default();
         counted_something.export(strata_run::engine::MACHINE, &config, 1, &mut stats);
         let report = LaunchReport { cycles: Some(1), stats, ..LaunchReport::default() };
-        let without: Vec<_> = Quantity::ALL.into_iter().filter(|&q| counted(q, &report).is_none()).collect();
+        let without: Vec<_> = Quantity::ALL.into_iter().filter(|&q| counted(q, &report, false).is_none()).collect();
         assert_eq!(without, []);
     }
 }

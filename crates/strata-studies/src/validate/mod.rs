@@ -22,7 +22,7 @@ use strata_workloads::micro::{self, Facts};
 /// What to validate.
 #[derive(Clone, Debug, Default)]
 pub struct ValidateRequest {
-    /// A table's own machine: that table alone. Any other preset or file: both tables on it, shown and not judged.
+    /// A table's own machine: that table alone. Any other preset or file: all tables on it, shown and not judged.
     /// `None`: each table on its own machine.
     pub gpu: Option<String>,
     /// Changes to the machine or machines, `key=value`.
@@ -75,6 +75,10 @@ pub struct Validation {
     pub microbenchmarks: Option<(String, Vec<Row>)>,
     /// The machine of the kernels and their rows, if they ran.
     pub kernels: Option<(String, Vec<Row>)>,
+    /// The machine of the programs and their rows, if they ran.
+    pub programs: Option<(String, Vec<Row>)>,
+    /// Their cycles at other core clocks, in MHz: the card's was not recorded.
+    pub at_clocks: Vec<(u32, Vec<Row>)>,
     /// Programs that failed or computed something wrong, with the reason.
     pub failures: Vec<String>,
     /// The tables.
@@ -84,24 +88,29 @@ pub struct Validation {
 impl Validation {
     /// All rows, in the order of the tables.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.microbenchmarks.iter().chain(&self.kernels).flat_map(|(_, rows)| rows)
+        self.microbenchmarks.iter().chain(&self.kernels).chain(&self.programs).flat_map(|(_, rows)| rows)
     }
 
     /// Our cycles of the kernels against silicon; `None` if a row has no value.
     pub fn score(&self) -> Option<Score> {
-        self.score_of(|row| row.ours)
+        score_of(self.kernels.as_ref()?.1.iter(), |row| row.ours)
+    }
+
+    /// Our cycles of the programs against silicon; `None` if a row has no value.
+    pub fn programs_score(&self) -> Option<Score> {
+        score_of(self.programs.as_ref()?.1.iter(), |row| row.ours)
+    }
+
+    /// The row of the programs whose cycles are furthest off.
+    pub fn worst_program(&self) -> Option<&Row> {
+        let rows = self.programs.iter().flat_map(|(_, rows)| rows).filter(|row| row.is_cycles_of_kernel());
+        let far = |row: &Row| row.error().map_or(f64::INFINITY, f64::abs);
+        rows.max_by(|a, b| far(a).total_cmp(&far(b)))
     }
 
     /// Accel-Sim's cycles of the same kernels.
     pub fn accel_sim_score(&self) -> Option<Score> {
-        self.score_of(|row| row.accel_sim)
-    }
-
-    fn score_of(&self, value: fn(&Row) -> Option<f64>) -> Option<Score> {
-        let rows = self.rows().filter(|row| row.is_cycles_of_kernel());
-        let pairs: Option<Vec<_>> =
-            rows.map(|row| value(row).map(|predicted| Pair { predicted, measured: row.silicon })).collect();
-        Score::of(&pairs?)
+        score_of(self.kernels.as_ref()?.1.iter(), |row| row.accel_sim)
     }
 
     /// Rows that are judged, and how many of them passed.
@@ -111,25 +120,48 @@ impl Validation {
     }
 }
 
+/// The agreement of the cycles of rows; `None` if one has no value.
+fn score_of<'r>(rows: impl Iterator<Item = &'r Row>, value: fn(&Row) -> Option<f64>) -> Option<Score> {
+    let rows = rows.filter(|row| row.is_cycles_of_kernel());
+    let pairs: Option<Vec<_>> =
+        rows.map(|row| value(row).map(|predicted| Pair { predicted, measured: row.silicon })).collect();
+    Score::of(&pairs?)
+}
+
 /// Compares the machine with silicon; `progress` is told before each program.
 pub fn validate(request: &ValidateRequest, progress: &mut dyn FnMut(Step<'_>)) -> Result<Validation, LabError> {
     let silicon = Silicon::built_in();
-    let (micro, kernels) = (&silicon.microbenchmarks, &silicon.kernels);
-    let micro_machine = machine(request, &micro.gpu, &kernels.gpu)?;
-    let kernel_machine = machine(request, &kernels.gpu, &micro.gpu)?;
-    let programs = micro_machine.as_ref().map_or(0, |_| micro.rows.len())
-        + kernel_machine.as_ref().map_or(0, |_| kernels::runs(kernels).count());
+    let (micro, kernels, programs) = (&silicon.microbenchmarks, &silicon.kernels, &silicon.programs);
+    let own = [&micro.gpu, &kernels.gpu, &programs.gpu].map(String::as_str);
+    let micro_machine = machine(request, own, 0, false)?;
+    let kernel_machine = machine(request, own, 1, kernels.profiled)?;
+    let program_machine = machine(request, own, 2, programs.profiled)?;
+    let clocks = program_machine.as_ref().map_or(&[][..], |machine| if machine.judged { &programs.clocks_mhz } else { &[] });
+    let other_clocks = clocks
+        .iter()
+        .map(|mhz| Ok((*mhz, program_machine.as_ref().map(|machine| machine.at_clock(*mhz, request)).transpose()?)))
+        .collect::<Result<Vec<_>, LabError>>()?;
+    let runs = micro_machine.as_ref().map_or(0, |_| micro.rows.len())
+        + kernel_machine.as_ref().map_or(0, |_| kernels::runs(kernels).count())
+        + program_machine.as_ref().map_or(0, |_| kernels::runs(programs).count() * (1 + clocks.len()));
     let mut done = 0;
     let mut begins = |name: &str| {
-        progress(Step { done, of: programs, name });
+        progress(Step { done, of: runs, name });
         done += 1;
     };
     let mut failures = Vec::new();
     let microbenchmarks =
         micro_machine.map(|machine| (machine.gpu.name.clone(), measure(&machine, micro, &mut begins, &mut failures)));
-    let kernels = kernel_machine
+    let kernel_rows = kernel_machine
         .map(|machine| (machine.gpu.name.clone(), kernels::measure(&machine, kernels, &mut begins, &mut failures)));
-    Ok(Validation { microbenchmarks, kernels, failures, silicon })
+    let mut measure_programs = |machine: &Subject| kernels::measure(machine, programs, &mut begins, &mut failures);
+    let program_rows = program_machine.map(|machine| (machine.gpu.name.clone(), measure_programs(&machine)));
+    let mut at_clocks = Vec::new();
+    for (mhz, machine) in other_clocks {
+        let rows = machine.iter().flat_map(&mut measure_programs);
+        at_clocks.push((mhz, rows.filter(Row::is_cycles_of_kernel).collect()));
+    }
+    Ok(Validation { microbenchmarks, kernels: kernel_rows, programs: program_rows, at_clocks, failures, silicon })
 }
 
 /// The machine that a table runs on.
@@ -137,23 +169,42 @@ struct Subject {
     gpu: GpuConfig,
     /// False if it does not stand for the card of the table.
     judged: bool,
+    /// It is measured as a profiler measures.
+    profiled: bool,
 }
 
 impl Subject {
     /// A new device, cold.
     fn device(&self, modules: &[strata_workloads::Module]) -> Result<Device, HostError> {
-        Ok(Device::new(engine::timed(EngineOptions::plain(modules), self.gpu.clone())?))
+        let options = EngineOptions { like_ncu: self.profiled, ..EngineOptions::plain(modules) };
+        Ok(Device::new(engine::timed(options, self.gpu.clone())?))
+    }
+
+    /// The same machine with core, crossbar and L2 at another clock; what takes its time in DRAM takes the same time.
+    fn at_clock(&self, mhz: u32, request: &ValidateRequest) -> Result<Self, LabError> {
+        let ours = self.gpu.clock.l2.edge(strata_sim::time::Cycles(1_000_000)).0 as f64 / 1e6;
+        let controller = f64::from(self.gpu.dram.controller_cycles) * ours * f64::from(mhz) / 1e6;
+        let mut set = request.set.clone();
+        set.extend(["core", "interconnect", "l2"].map(|clock| format!("clock.{clock}={mhz}MHz")));
+        set.push(format!("dram.controller_cycles={controller:.0}"));
+        let gpu = gpus::gpu(&self.gpu.name, &set)?.config;
+        Ok(Self { gpu, judged: false, profiled: self.profiled })
     }
 }
 
-/// The machine for the table whose own is `own`; `None` if the request is for the other table, whose own is `other`.
-fn machine(request: &ValidateRequest, own: &str, other: &str) -> Result<Option<Subject>, LabError> {
-    let name = request.gpu.as_deref().unwrap_or(own);
-    if name == other {
+/// The machine for a table, given the tables' own machines; `None` if the request is for another table.
+fn machine(
+    request: &ValidateRequest,
+    own: [&str; 3],
+    table: usize,
+    profiled: bool,
+) -> Result<Option<Subject>, LabError> {
+    let name = request.gpu.as_deref().unwrap_or(own[table]);
+    if name != own[table] && own.contains(&name) {
         return Ok(None);
     }
     let gpu = gpus::gpu(name, &request.set)?.config;
-    Ok(Some(Subject { gpu, judged: name == own }))
+    Ok(Some(Subject { gpu, judged: name == own[table], profiled }))
 }
 
 /// Every row of the microbenchmarks.
@@ -204,13 +255,12 @@ fn limits(kernels: &Kernels) -> Score {
 mod tests {
     use super::*;
 
-    fn check(gpu: Option<&str>, expected: [Option<(&str, bool)>; 2]) {
+    fn check(gpu: Option<&str>, expected: [Option<(&str, bool)>; 3]) {
         let request = ValidateRequest { gpu: gpu.map(Into::into), set: vec!["sm.count=2".into()] };
         let silicon = Silicon::built_in();
-        let tables = [&silicon.microbenchmarks.gpu, &silicon.kernels.gpu];
-        let found = [machine(&request, tables[0], tables[1]), machine(&request, tables[1], tables[0])];
-        let found = found.map(|subject| {
-            let subject = subject.expect("a sound machine")?;
+        let own = [&silicon.microbenchmarks.gpu, &silicon.kernels.gpu, &silicon.programs.gpu].map(String::as_str);
+        let found = [0, 1, 2].map(|table| {
+            let subject = machine(&request, own, table, false).expect("a sound machine")?;
             assert_eq!(subject.gpu.sm.count, 2);
             Some((subject.gpu.name, subject.judged))
         });
@@ -219,9 +269,10 @@ mod tests {
 
     #[test]
     fn a_table_runs_on_its_own_machine_or_on_a_stranger_that_is_not_judged() {
-        check(None, [Some(("titan-v", true)), Some(("titan-x-pascal", true))]);
-        check(Some("titan-v"), [Some(("titan-v", true)), None]);
-        check(Some("titan-x-pascal"), [None, Some(("titan-x-pascal", true))]);
-        check(Some("v100"), [Some(("v100", false)), Some(("v100", false))]);
+        check(None, [Some(("titan-v", true)), Some(("titan-x-pascal", true)), Some(("gv100", true))]);
+        check(Some("titan-v"), [Some(("titan-v", true)), None, None]);
+        check(Some("titan-x-pascal"), [None, Some(("titan-x-pascal", true)), None]);
+        check(Some("gv100"), [None, None, Some(("gv100", true))]);
+        check(Some("v100"), [Some(("v100", false)); 3]);
     }
 }

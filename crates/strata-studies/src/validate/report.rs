@@ -1,6 +1,7 @@
 //! A validation as text for people and as JSON for scripts.
 
-use super::{Row, Score, Validation, error, limits};
+use super::{Row, Score, Validation, error, limits, score_of};
+use crate::silicon::Kernels;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use strata_run::table::{Align, columns, grouped};
@@ -52,6 +53,14 @@ fn micro_table(rows: &[Row]) -> String {
     columns(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
+/// How far a value is off: in percent, or by how much where nothing was measured.
+fn distance(row: &Row) -> String {
+    match row.ours {
+        Some(ours) if row.silicon == 0.0 => format!("+{}", number(Some(ours))),
+        _ => percent(row.error()),
+    }
+}
+
 /// The rows of one table of kernels; a name stands once, before its first quantity.
 fn kernel_table(name: &str, rows: &[&Row]) -> String {
     let headings = [
@@ -77,7 +86,7 @@ fn kernel_table(name: &str, rows: &[&Row]) -> String {
             row.quantity.to_owned(),
             number(Some(row.silicon)),
             number(row.ours),
-            percent(row.error()),
+            distance(row),
             accel_sim,
             its_error,
             verdict(row.passed).to_owned(),
@@ -85,6 +94,20 @@ fn kernel_table(name: &str, rows: &[&Row]) -> String {
         ]);
     }
     columns(&headings, &cells)
+}
+
+/// The tables of one card.
+fn write_tables(out: &mut String, gpu: &str, rows: &[Row], tables: &Kernels) -> std::fmt::Result {
+    writeln!(out, "{gpu} beside {}\nsource: {}\n", tables.card, tables.source)?;
+    for table in &tables.tables {
+        let rows: Vec<_> = rows.iter().filter(|row| row.table == table.name).collect();
+        out.push_str(&kernel_table(&table.name, &rows));
+        if let Some(note) = &table.note {
+            writeln!(out, "({note})")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
 }
 
 fn score_line(who: &str, score: Option<Score>) -> Vec<String> {
@@ -114,15 +137,7 @@ impl Validation {
         }
         if let Some((gpu, rows)) = &self.kernels {
             let tables = &self.silicon.kernels;
-            writeln!(out, "{gpu} beside {}\nsource: {}\n", tables.card, tables.source)?;
-            for table in &tables.tables {
-                let rows: Vec<_> = rows.iter().filter(|row| row.table == table.name).collect();
-                out.push_str(&kernel_table(&table.name, &rows));
-                if let Some(note) = &table.note {
-                    writeln!(out, "({note})")?;
-                }
-                writeln!(out)?;
-            }
+            write_tables(out, gpu, rows, tables)?;
             let headings =
                 [("cycles of all kernels", Align::Left), ("mean error", Align::Right), ("correlation", Align::Right)];
             let scores = [
@@ -132,10 +147,44 @@ impl Validation {
             ];
             writeln!(out, "{}", columns(&headings, &scores))?;
         }
+        if let Some((gpu, rows)) = &self.programs {
+            let tables = &self.silicon.programs;
+            write_tables(out, gpu, rows, tables)?;
+            if !self.at_clocks.is_empty() {
+                writeln!(out, "{}", self.clock_table(rows))?;
+            }
+            let headings =
+                [("cycles of all programs", Align::Left), ("mean error", Align::Right), ("correlation", Align::Right)];
+            let mut scores = vec![score_line("ours", self.programs_score())];
+            let at = |(mhz, rows): &(u32, Vec<Row>)| {
+                score_line(&format!("at {mhz} MHz"), score_of(rows.iter(), |row| row.ours))
+            };
+            scores.extend(self.at_clocks.iter().map(at));
+            scores.push(score_line("required", Some(limits(tables))));
+            writeln!(out, "{}", columns(&headings, &scores))?;
+            if let (Some(worst), Some(limit)) = (self.worst_program(), tables.largest_error) {
+                let off = percent(worst.error());
+                writeln!(out, "furthest off: {} {}, {off} (required: within {limit} %)\n", worst.table, worst.name)?;
+            }
+        }
         match self.judged() {
-            (0, _) => writeln!(out, "no row is judged: this machine stands for neither card"),
+            (0, _) => writeln!(out, "no row is judged: this machine stands for none of the cards"),
             (judged, passed) => writeln!(out, "{passed} of {judged} judged rows pass"),
         }
+    }
+
+    /// Cycles of the programs' kernels at the core clocks that the card may have had.
+    fn clock_table(&self, rows: &[Row]) -> String {
+        let named: Vec<_> = self.at_clocks.iter().map(|(mhz, _)| format!("error at {mhz} MHz")).collect();
+        let mut headings = vec![("kernel", Align::Left), ("silicon", Align::Right)];
+        headings.extend(named.iter().map(|name| (name.as_str(), Align::Right)));
+        let of_kernels: Vec<_> = rows.iter().filter(|row| row.is_cycles_of_kernel()).collect();
+        let line = |(index, row): (usize, &&Row)| {
+            let mut cells = vec![format!("{} {}", row.table, row.name), number(Some(row.silicon))];
+            cells.extend(self.at_clocks.iter().map(|(_, at)| percent(at.get(index).and_then(Row::error))));
+            cells
+        };
+        columns(&headings, &of_kernels.iter().enumerate().map(line).collect::<Vec<_>>())
     }
 
     /// Everything for scripts.
@@ -157,18 +206,30 @@ impl Validation {
                 })
             })
             .collect();
+        let at_clocks: Vec<_> = self
+            .at_clocks
+            .iter()
+            .map(|(mhz, rows)| {
+                let errors: Vec<_> = rows.iter().map(|row| json!({ "table": row.table, "name": row.name, "ours": row.ours, "error": row.error() })).collect();
+                json!({ "core_mhz": mhz, "score": score_json(score_of(rows.iter(), |row| row.ours)), "rows": errors })
+            })
+            .collect();
         let score = self.score();
         let (judged, passed) = self.judged();
         json!({
             "gpus": {
                 "microbenchmarks": self.microbenchmarks.as_ref().map(|(gpu, _)| gpu),
                 "kernels": self.kernels.as_ref().map(|(gpu, _)| gpu),
+                "programs": self.programs.as_ref().map(|(gpu, _)| gpu),
             },
             "rows": rows,
             "mape": score.map(|score| score.mape),
             "correlation": score.and_then(|score| score.correlation),
             "accel_sim": score_json(self.accel_sim_score()),
             "required": score_json(Some(limits(&self.silicon.kernels))),
+            "programs": score_json(self.programs_score()),
+            "programs_required": score_json(Some(limits(&self.silicon.programs))),
+            "programs_at_clocks": at_clocks,
             "judged": judged,
             "passed": passed,
             "failures": self.failures,

@@ -133,6 +133,9 @@ pub(crate) struct Run {
     /// Say what memory requests waited for on that machine, and about which allocations
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Time launches as profilers measure them: caches empty before each, cycles also without launch latency, the clock told
+    #[arg(long)]
+    pub(crate) like_ncu: bool,
     /// Change a parameter of that machine or of a mechanism; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,

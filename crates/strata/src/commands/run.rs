@@ -51,6 +51,7 @@ pub(super) fn request(args: Run, what: What, registry: &Registry) -> Result<RunR
         lenient: args.lenient,
         check_data: args.check_data,
         explain: args.explain,
+        like_ncu: args.like_ncu,
         max_instructions: args.max_instructions,
         kernels: args.kernels,
         fast_forward: args.fast_forward,
