@@ -1,6 +1,7 @@
 //! The coalescer: 32 addresses become one access per 128 B line, with the sectors it needs.
 
 use crate::cache::SectorMask;
+use crate::config::SharedConfig;
 use strata_core::{Addr, AddressSet, LANES, LINE_BYTES, LaneMask, LineAddr, OpBatch, Pattern};
 
 /// What a warp instruction wants of one line: a memory transaction with a sector mask.
@@ -151,22 +152,42 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
 }
 
 /// Cycles that banks of 4 bytes (at most 32) need for a shared-memory access: the most different words in one bank.
-pub fn bank_conflicts(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: u8, banks: u32) -> u32 {
+pub fn bank_conflicts(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: u8, shared: &SharedConfig) -> u32 {
     // Wide accesses are served in parts of the warp: 8 bytes in halves, 16 bytes in quarters.
-    let parts = u32::from(width / 4).clamp(1, 4);
-    let banks = u64::from(banks.min(32));
+    let words = u32::from(width / 4).clamp(1, 4);
+    let banks = u64::from(shared.banks.min(32));
+    // Two parts are served together where neighbours want the same bytes.
+    let joined = |pairs: bool| if shared.pairs && pairs { (words / 2).max(1) } else { words };
     match set.pattern {
-        Pattern::Same(_) | Pattern::Sequence { .. } if banks == 32 && mask == LaneMask::MAX => return parts,
+        Pattern::Same(_) if banks == 32 && mask == LaneMask::MAX => return joined(true),
+        Pattern::Sequence { .. } if banks == 32 && mask == LaneMask::MAX => return words,
         _ => {}
     }
     let lanes = batch.lanes(set);
+    let parts = joined(words > 1 && (in_pairs(&lanes, mask, 1) || in_pairs(&lanes, mask, 2)));
     let lanes_per_part = LANES as u32 / parts;
     let mut cycles = 0;
     for part in 0..parts {
         let members = mask & (u32::MAX >> (LANES as u32 - lanes_per_part)) << (part * lanes_per_part);
-        cycles += most_words_in_a_bank(&lanes, members, u64::from(parts), banks);
+        cycles += most_words_in_a_bank(&lanes, members, u64::from(words), banks);
     }
     cycles.max(1)
+}
+
+/// True if every lane wants what its neighbour at this distance wants, or has none that wants anything.
+fn in_pairs(lanes: &[Addr; LANES], mask: LaneMask, distance: usize) -> bool {
+    let wants = |lane: usize| mask >> lane & 1 == 1;
+    (0..LANES).all(|lane| !wants(lane) || !wants(lane ^ distance) || lanes[lane] == lanes[lane ^ distance])
+}
+
+/// How many different addresses lanes read: the constant cache answers one after another.
+pub fn distinct_addresses(batch: &OpBatch, set: &AddressSet, mask: LaneMask) -> u32 {
+    if let Pattern::Same(_) = set.pattern {
+        return u32::from(mask != 0);
+    }
+    let lanes = batch.lanes(set);
+    let first = |lane: &usize| !(0..*lane).any(|before| mask >> before & 1 == 1 && lanes[before] == lanes[*lane]);
+    (0..LANES).filter(|lane| mask >> lane & 1 == 1).filter(first).count() as u32
 }
 
 fn most_words_in_a_bank(lanes: &[Addr; LANES], members: LaneMask, words: u64, banks: u64) -> u32 {
@@ -290,24 +311,45 @@ mod tests {
         );
     }
 
+    /// Cycles of an access, and those with pairs of neighbours served together.
     #[track_caller]
-    fn conflicts(address: impl Fn(u64) -> u64, mask: LaneMask, width: u8, expected: u32) {
-        let batch = scattered(&address, mask);
-        assert_eq!(bank_conflicts(&batch, &batch.addresses[0], mask, width, 32), expected);
-        if let Some(batch) = patterned(&address, width).filter(|_| mask == u32::MAX) {
-            assert_eq!(bank_conflicts(&batch, &batch.addresses[0], mask, width, 32), expected, "by pattern");
+    fn conflicts(address: impl Fn(u64) -> u64, mask: LaneMask, width: u8, expected: u32, in_pairs: u32) {
+        let mut shared = crate::config::load("titan-v", &[""; 0]).expect("a preset").config.shared;
+        for (pairs, expected) in [(false, expected), (true, in_pairs)] {
+            shared.pairs = pairs;
+            let batch = scattered(&address, mask);
+            assert_eq!(bank_conflicts(&batch, &batch.addresses[0], mask, width, &shared), expected, "{pairs}");
+            if let Some(batch) = patterned(&address, width).filter(|_| mask == u32::MAX) {
+                assert_eq!(bank_conflicts(&batch, &batch.addresses[0], mask, width, &shared), expected, "by pattern");
+            }
         }
     }
 
     #[test]
+    fn constants_are_counted_by_address() {
+        let count = |address: fn(u64) -> u64, mask| {
+            let batch = scattered(address, mask);
+            distinct_addresses(&batch, &batch.addresses[0], mask)
+        };
+        assert_eq!([count(|_| 64, u32::MAX), count(|l| 4 * (l / 8), u32::MAX), count(|l| 4 * l, u32::MAX)], [1, 4, 32]);
+        assert_eq!([count(|l| 4 * l, 0b101), count(|l| 4 * (l % 8), 0xffff_fff0)], [2, 8]);
+        let batch = patterned(|_| 64, 4).expect("a pattern");
+        assert_eq!(distinct_addresses(&batch, &batch.addresses[0], u32::MAX), 1);
+    }
+
+    #[test]
     fn banks_conflict_on_different_words() {
-        conflicts(|l| 4 * l, u32::MAX, 4, 1);
-        conflicts(|_| 64, u32::MAX, 4, 1);
-        conflicts(|_| 64, u32::MAX, 16, 4);
-        conflicts(|l| 8 * l, u32::MAX, 4, 2);
-        conflicts(|l| 128 * l, u32::MAX, 4, 32);
-        conflicts(|l| 128 * l, 0b11, 4, 2);
-        conflicts(|l| 8 * l, u32::MAX, 8, 2);
-        conflicts(|l| 16 * l, u32::MAX, 16, 4);
+        conflicts(|l| 4 * l, u32::MAX, 4, 1, 1);
+        conflicts(|_| 64, u32::MAX, 4, 1, 1);
+        conflicts(|_| 64, u32::MAX, 16, 4, 2);
+        conflicts(|_| 64, u32::MAX, 8, 2, 1);
+        conflicts(|l| 16 * (l / 8), u32::MAX, 16, 4, 2);
+        conflicts(|l| 16 * (l % 2), u32::MAX, 16, 4, 2);
+        conflicts(|l| 16 * (l % 4), u32::MAX, 16, 4, 4);
+        conflicts(|l| 8 * l, u32::MAX, 4, 2, 2);
+        conflicts(|l| 128 * l, u32::MAX, 4, 32, 32);
+        conflicts(|l| 128 * l, 0b11, 4, 2, 2);
+        conflicts(|l| 8 * l, u32::MAX, 8, 2, 2);
+        conflicts(|l| 16 * l, u32::MAX, 16, 4, 4);
     }
 }

@@ -124,12 +124,16 @@ struct SourceFile {
 ///
 /// Every error of the file, its bases and the overrides is reported, not only the first.
 pub fn load(name: &str, overrides: &[impl AsRef<str>]) -> Result<Gpu, ConfigError> {
-    let mut texts = Vec::new();
     let top = find(name, Path::new(""))?;
+    let text = text_of(DEFAULTS).unwrap_or_default().into();
+    let mut texts = vec![SourceFile { name: DEFAULTS.to_owned(), text, errors: Vec::new() }];
     collect(top, &mut Vec::new(), &mut texts);
     let overrides = Overrides::new(overrides);
     resolve(texts, &overrides)
 }
+
+/// The part that every GPU begins from: the keys that a file may leave out, because files of users are older than these.
+const DEFAULTS: &str = "defaults";
 
 /// Where a GPU's text is.
 struct Place {
