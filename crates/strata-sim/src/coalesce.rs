@@ -1,6 +1,7 @@
 //! The coalescer: 32 addresses become one access per 128 B line, with the sectors it needs.
 
 use crate::cache::SectorMask;
+use crate::config::SharedConfig;
 use arrayvec::ArrayVec;
 use strata_core::{Addr, AddressSet, LANES, LINE_BYTES, LaneMask, LineAddr, OpBatch, Pattern};
 
@@ -164,41 +165,69 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
 
 /// Cycles that banks of 4 bytes (at most 32) need for a shared-memory access: the most different words in one bank.
 #[inline]
-pub fn bank_conflicts(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: u8, banks: u32) -> u32 {
+pub fn bank_conflicts(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: u8, shared: &SharedConfig) -> u32 {
     // Wide accesses are served in parts of the warp: 8 bytes in halves, 16 bytes in quarters.
-    let parts = u32::from(width / 4).clamp(1, 4);
-    let banks = u64::from(banks.min(32));
+    let words = u32::from(width / 4).clamp(1, 4);
+    let banks = u64::from(shared.banks.min(32));
+    // Two parts are served together where neighbours want the same bytes.
+    let joined = |pairs: bool| if shared.pairs && pairs { (words / 2).max(1) } else { words };
     match set.pattern {
-        Pattern::Same(_) | Pattern::Sequence { .. } if banks == 32 && mask == LaneMask::MAX => return parts,
+        Pattern::Same(_) if banks == 32 && mask == LaneMask::MAX => return joined(true),
+        Pattern::Sequence { .. } if banks == 32 && mask == LaneMask::MAX => return words,
         _ => {}
     }
-    let shared;
+    let copied;
     let lanes = if let Pattern::Scattered(index) = set.pattern {
         &batch.scattered[index as usize]
     } else {
-        shared = batch.lanes(set);
-        &shared
+        copied = batch.lanes(set);
+        &copied
     };
+    let pairs = shared.pairs && words > 1 && (in_pairs(lanes, mask, 1) || in_pairs(lanes, mask, 2));
+    let parts = joined(pairs);
     // Every GPU of today has 32 banks: a division that is none.
     match banks {
-        32 => served_in(lanes, mask, parts, |word| word as usize % 32),
-        _ => served_in(lanes, mask, parts, |word| (word % banks) as usize % LANES),
+        32 => served_in(lanes, mask, parts, words, |word| word as usize % 32),
+        _ => served_in(lanes, mask, parts, words, |word| (word % banks) as usize % LANES),
     }
 }
 
-/// Cycles for a warp whose accesses are served in so many parts, where a word lies in the bank that `bank_of` says.
+/// Cycles for a warp whose accesses of so many words are served in so many parts, where a word lies in the bank that `bank_of`
+/// says.
 #[inline]
-fn served_in(lanes: &[Addr; LANES], mask: LaneMask, parts: u32, bank_of: impl Fn(u64) -> usize + Copy) -> u32 {
+fn served_in(
+    lanes: &[Addr; LANES],
+    mask: LaneMask,
+    parts: u32,
+    words: u32,
+    bank_of: impl Fn(u64) -> usize + Copy,
+) -> u32 {
     let lanes_per_part = LANES as u32 / parts;
     let mut cycles = 0;
     for part in 0..parts {
         let members = mask & (u32::MAX >> (LANES as u32 - lanes_per_part)) << (part * lanes_per_part);
-        cycles += most_words_in_a_bank(lanes, members, parts, bank_of);
+        cycles += most_words_in_a_bank(lanes, members, words, bank_of);
     }
     cycles.max(1)
 }
 
-/// The most different words that lanes want of one bank, each lane `words` in a row; together they are 32 words at most.
+/// True if every lane wants what its neighbour at this distance wants, or has none that wants anything.
+fn in_pairs(lanes: &[Addr; LANES], mask: LaneMask, distance: usize) -> bool {
+    let wants = |lane: usize| mask >> lane & 1 == 1;
+    (0..LANES).all(|lane| !wants(lane) || !wants(lane ^ distance) || lanes[lane] == lanes[lane ^ distance])
+}
+
+/// How many different addresses lanes read: the constant cache answers one after another.
+pub fn distinct_addresses(batch: &OpBatch, set: &AddressSet, mask: LaneMask) -> u32 {
+    if let Pattern::Same(_) = set.pattern {
+        return u32::from(mask != 0);
+    }
+    let lanes = batch.lanes(set);
+    let first = |lane: &usize| !(0..*lane).any(|before| mask >> before & 1 == 1 && lanes[before] == lanes[*lane]);
+    (0..LANES).filter(|lane| mask >> lane & 1 == 1).filter(first).count() as u32
+}
+
+/// The most different words that lanes want of one bank, each lane `words` in a row.
 fn most_words_in_a_bank(lanes: &[Addr; LANES], members: LaneMask, words: u32, bank_of: impl Fn(u64) -> usize) -> u32 {
     let mut first_of_bank = [0u64; LANES];
     let (mut rest, mut used) = (members, 0u32);
@@ -224,7 +253,7 @@ fn most_words_in_a_bank(lanes: &[Addr; LANES], members: LaneMask, words: u32, ba
 fn most_words_of_many(lanes: &[Addr; LANES], members: LaneMask, words: u32, bank_of: impl Fn(u64) -> usize) -> u32 {
     const END: u8 = u8::MAX;
     let (mut heads, mut counts) = ([END; LANES], [0u32; LANES]);
-    let mut known: ArrayVec<(u64, u8), LANES> = ArrayVec::new();
+    let mut known: ArrayVec<(u64, u8), { 4 * LANES }> = ArrayVec::new();
     let mut rest = members;
     while rest != 0 {
         let word = lanes[rest.trailing_zeros() as usize % LANES].0 / 4;
@@ -334,24 +363,45 @@ mod tests {
         );
     }
 
+    /// Cycles of an access, and those with pairs of neighbours served together.
     #[track_caller]
-    fn conflicts(address: impl Fn(u64) -> u64, mask: LaneMask, width: u8, expected: u32) {
-        let batch = scattered(&address, mask);
-        assert_eq!(bank_conflicts(&batch, &batch.addresses[0], mask, width, 32), expected);
-        if let Some(batch) = patterned(&address, width).filter(|_| mask == u32::MAX) {
-            assert_eq!(bank_conflicts(&batch, &batch.addresses[0], mask, width, 32), expected, "by pattern");
+    fn conflicts(address: impl Fn(u64) -> u64, mask: LaneMask, width: u8, expected: u32, in_pairs: u32) {
+        let mut shared = crate::config::load("titan-v", &[""; 0]).expect("a preset").config.shared;
+        for (pairs, expected) in [(false, expected), (true, in_pairs)] {
+            shared.pairs = pairs;
+            let batch = scattered(&address, mask);
+            assert_eq!(bank_conflicts(&batch, &batch.addresses[0], mask, width, &shared), expected, "{pairs}");
+            if let Some(batch) = patterned(&address, width).filter(|_| mask == u32::MAX) {
+                assert_eq!(bank_conflicts(&batch, &batch.addresses[0], mask, width, &shared), expected, "by pattern");
+            }
         }
     }
 
     #[test]
+    fn constants_are_counted_by_address() {
+        let count = |address: fn(u64) -> u64, mask| {
+            let batch = scattered(address, mask);
+            distinct_addresses(&batch, &batch.addresses[0], mask)
+        };
+        assert_eq!([count(|_| 64, u32::MAX), count(|l| 4 * (l / 8), u32::MAX), count(|l| 4 * l, u32::MAX)], [1, 4, 32]);
+        assert_eq!([count(|l| 4 * l, 0b101), count(|l| 4 * (l % 8), 0xffff_fff0)], [2, 8]);
+        let batch = patterned(|_| 64, 4).expect("a pattern");
+        assert_eq!(distinct_addresses(&batch, &batch.addresses[0], u32::MAX), 1);
+    }
+
+    #[test]
     fn banks_conflict_on_different_words() {
-        conflicts(|l| 4 * l, u32::MAX, 4, 1);
-        conflicts(|_| 64, u32::MAX, 4, 1);
-        conflicts(|_| 64, u32::MAX, 16, 4);
-        conflicts(|l| 8 * l, u32::MAX, 4, 2);
-        conflicts(|l| 128 * l, u32::MAX, 4, 32);
-        conflicts(|l| 128 * l, 0b11, 4, 2);
-        conflicts(|l| 8 * l, u32::MAX, 8, 2);
-        conflicts(|l| 16 * l, u32::MAX, 16, 4);
+        conflicts(|l| 4 * l, u32::MAX, 4, 1, 1);
+        conflicts(|_| 64, u32::MAX, 4, 1, 1);
+        conflicts(|_| 64, u32::MAX, 16, 4, 2);
+        conflicts(|_| 64, u32::MAX, 8, 2, 1);
+        conflicts(|l| 16 * (l / 8), u32::MAX, 16, 4, 2);
+        conflicts(|l| 16 * (l % 2), u32::MAX, 16, 4, 2);
+        conflicts(|l| 16 * (l % 4), u32::MAX, 16, 4, 4);
+        conflicts(|l| 8 * l, u32::MAX, 4, 2, 2);
+        conflicts(|l| 128 * l, u32::MAX, 4, 32, 32);
+        conflicts(|l| 128 * l, 0b11, 4, 2, 2);
+        conflicts(|l| 8 * l, u32::MAX, 8, 2, 2);
+        conflicts(|l| 16 * l, u32::MAX, 16, 4, 4);
     }
 }

@@ -17,6 +17,7 @@ mod counters;
 pub mod dram;
 pub mod energy;
 mod image;
+mod joined;
 pub mod link;
 pub mod machine;
 pub mod queue;

@@ -86,13 +86,15 @@ pub struct View {
     /// Operations of the segment in PTX.
     pub length: u32,
     /// Operations in the order of issue.
-    pub ops: Box<[MicroOp]>,
+    pub ops: Vec<MicroOp>,
     /// Machine instructions that one execution issues.
     pub issues: u32,
     /// Slots of the scoreboard that a warp needs for this view.
     pub scoreboard: usize,
+    /// Some of its loads may be joined when the first warp has shown what they read ([`crate::joined`]).
+    pub joinable: bool,
     /// Slots of the scoreboard that the operations touch.
-    slots: Box<[u16]>,
+    slots: Vec<u16>,
 }
 
 impl View {
@@ -107,7 +109,7 @@ impl View {
         let mut locals = BTreeMap::new();
         let last = first + infos.len() as u32 - 1;
         let mut place = |r: u32| registers.slot(r, first, last, &mut locals);
-        let ops = schedule(isa, ops)
+        let ops: Vec<_> = schedule(isa, ops)
             .into_iter()
             .map(|draft| {
                 let first_slot = slots.len() as u32;
@@ -117,13 +119,43 @@ impl View {
             })
             .collect();
         let scoreboard = slots.iter().max().map_or(0, |&s| usize::from(s) + 1);
-        Self { length: infos.len() as u32, ops, issues, scoreboard, slots: slots.into_boxed_slice() }
+        let loads = |memory, bytes: u64| bytes > 4 && ops.iter().filter(|op| op.memory == memory).count() > 1;
+        let joinable =
+            loads(MemoryClass::Shared, isa.shared_merge.0) || loads(MemoryClass::Constant, isa.constant_merge.0);
+        Self { length: infos.len() as u32, ops, issues, scoreboard, joinable, slots }
+    }
+
+    /// Makes one load of `bytes` of several, lowest address first; it issues where the first of them did.
+    pub(crate) fn join(&mut self, members: &[usize], bytes: u8) {
+        let Some((&lowest, &leader)) = members.first().zip(members.iter().min()) else { return };
+        let first_slot = self.slots.len() as u32;
+        for &member in members {
+            let targets = self.targets(&self.ops[member]).to_vec();
+            self.slots.extend(targets);
+        }
+        let targets = (self.slots.len() as u32 - first_slot) as u8;
+        let sources = self.sources(&self.ops[leader]).to_vec();
+        self.slots.extend(sources);
+        let index = self.ops[lowest].index;
+        self.ops[leader] = MicroOp { index, width: bytes, first_slot, targets, ..self.ops[leader].clone() };
+        let mut at = 0;
+        self.ops.retain(|op| {
+            let stays = at == leader || !members.contains(&at);
+            self.issues -= if stays { 0 } else { u32::from(op.issues) };
+            at += 1;
+            stays
+        });
     }
 
     /// The slots that an operation writes.
     #[inline]
     pub fn targets(&self, op: &MicroOp) -> &[u16] {
         &self.slots[op.first_slot as usize..][..usize::from(op.targets)]
+    }
+
+    /// The slots that an operation reads.
+    pub(crate) fn sources(&self, op: &MicroOp) -> &[u16] {
+        &self.slots[op.first_slot as usize + usize::from(op.targets)..][..usize::from(op.sources)]
     }
 
     /// The slots that an operation writes or reads.
@@ -206,11 +238,13 @@ fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
         OpClass::Memory | OpClass::Texture | OpClass::Collective => ExecutionUnit::Memory,
         _ => ExecutionUnit::Int,
     };
+    // A constant whose address the program text has is an operand of the instruction that uses it.
+    let is_operand = isa.constant_operands && memory == MemoryClass::Constant && info.src.is_empty();
     let op = MicroOp {
         index,
-        memory,
+        memory: if is_operand { MemoryClass::None } else { memory },
         unit,
-        issues: timing.issues.round() as u16,
+        issues: if is_operand { 0 } else { timing.issues.round() as u16 },
         interval: timing.interval.round() as u16,
         latency: timing.latency.round() as u16,
         bypass_l1: info.bypass_l1,

@@ -139,6 +139,8 @@ mod tests {
             fuse_wide: false,
             branch_cycles: 0,
             shared_merge: strata_core::Bytes(0),
+            constant_merge: strata_core::Bytes(0),
+            constant_operands: false,
         }
     }
 

@@ -147,8 +147,13 @@ pub struct IsaConfig {
     pub fuse_wide: bool,
     /// Extra cycles until a branch's target issues.
     pub branch_cycles: u32,
-    /// Shared-memory loads from one base register at consecutive offsets are one machine instruction up to this many bytes.
+    /// Shared-memory loads through one register of words beside each other are one machine instruction up to this many bytes,
+    /// if they are aligned to that.
     pub shared_merge: Bytes,
+    /// The same for loads from constant memory.
+    pub constant_merge: Bytes,
+    /// Constants at addresses that stand in the program text are operands, not loads.
+    pub constant_operands: bool,
 }
 
 /// What a cache does with a write.
@@ -189,6 +194,9 @@ pub struct L1Config {
     pub bytes_per_cycle: u32,
     /// Cycles that a load or store instruction occupies the load/store unit of an SM at the least.
     pub instruction_cycles: f64,
+    /// Lines of a load whose tags are looked up per cycle. Beyond 1, what is read comes from 32 banks like shared memory, and
+    /// takes as long as the fullest of them; at 1 a line takes a cycle at the least.
+    pub lines_per_cycle: f64,
     /// Lanes of a store whose addresses are merged into sectors together: 16 or 32.
     pub store_group: u32,
     /// Outstanding lines.
@@ -214,6 +222,8 @@ pub struct SharedConfig {
     pub banks: u32,
     /// Cycles from issue to data without conflicts.
     pub latency: u32,
+    /// Accesses of 8 or 16 bytes whose neighbouring lanes want the same bytes are served in half as many parts.
+    pub pairs: bool,
 }
 
 /// The constant path.
@@ -225,6 +235,13 @@ pub struct ConstantConfig {
     pub ways: u32,
     /// Cycles for a hit.
     pub latency: u32,
+    /// Cycles of its port for each different address that the lanes of a load read; 0 means that lines are counted instead, and
+    /// the port is never busy.
+    pub word_cycles: u32,
+    /// Capacity of the next constant cache of an SM; 0 means that there is none and that misses go to L2.
+    pub next_size: Bytes,
+    /// Cycles that it takes longer.
+    pub next_latency: u32,
 }
 
 /// The crossbar.

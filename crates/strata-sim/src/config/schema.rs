@@ -169,6 +169,8 @@ section! {
         fuse_wide: Flag,
         branch_cycles: CYCLES,
         shared_merge: Size(0, 16),
+        constant_merge: Size(0, 16),
+        constant_operands: Flag,
     }
     tables {
         rows: Vec<(String, OpTiming)>,
@@ -185,6 +187,7 @@ section! {
         miss_latency: CYCLES,
         bytes_per_cycle: WIDTH,
         instruction_cycles: Real(1.0, 64.0),
+        lines_per_cycle: Real(1.0, 32.0),
         store_group: Whole(16, 32),
         mshrs: SOME,
         write_allocate: Flag,
@@ -200,6 +203,7 @@ section! {
         granularity: Size(1, 1 << 16),
         banks: Whole(1, 128),
         latency: CYCLES,
+        pairs: Flag,
     }
 }
 
@@ -208,6 +212,9 @@ section! {
         size: ON_CHIP,
         ways: Whole(1, 1024),
         latency: CYCLES,
+        word_cycles: Whole(0, 64),
+        next_size: Size(0, 1 << 30),
+        next_latency: CYCLES,
     }
 }
 

@@ -8,6 +8,7 @@ use super::{Event, Machine, NONE, Sm};
 use crate::calendar::{Calendar, RUN_AHEAD};
 use crate::coalesce::bank_conflicts;
 use crate::config::{GpuConfig, SchedulerPolicy};
+use crate::joined::join_loads;
 use crate::stats::MachineStats;
 use crate::view::{ExecutionUnit, MemoryClass, MicroOp, Registers, View};
 use strata_core::{AddressSet, GridSource, LaneMask, OpInfo, Space, Stop, WarpId};
@@ -181,6 +182,11 @@ impl Machine {
         let mut issues = 0;
         let ends = if let (Some(first), Some(last)) = (w.batch.ops.first(), w.batch.ops.last()) {
             w.view = views.of(&self.config, source.instructions(), first.pc, last.pc + 1 - first.pc);
+            if views.all[w.view as usize].joinable {
+                let view = &mut views.all[w.view as usize];
+                view.joinable = false;
+                join_loads(view, &w.batch, &self.config.isa);
+            }
             let view = &views.all[w.view as usize];
             if w.ready.len() < view.scoreboard {
                 w.ready.resize(view.scoreboard, Ready::at(0));
@@ -351,7 +357,7 @@ fn run_ahead(
                 let cycles: u32 = accesses
                     .iter()
                     .filter_map(|o| w.batch.addresses.get(o.addresses as usize).map(|set| (o.mask, set)))
-                    .map(|(mask, set)| bank_conflicts(&w.batch, set, mask, op.width, config.shared.banks))
+                    .map(|(mask, set)| bank_conflicts(&w.batch, set, mask, op.width, &config.shared))
                     .sum();
                 let start = if cycles == 0 { Some(issued) } else { sm.shared.take_first(issued, cycles) };
                 let Some(start) = start else {

@@ -45,16 +45,33 @@ impl LoadStoreUnit {
     }
 
     /// An instruction comes at core cycle `at`: the cycle at which the unit takes each of its line requests, at most one per
-    /// lane, and the cycles that it waited.
+    /// lane, and the cycles that it waited. `banks` is what the fullest bank of L1 has to read, in words, if banks decide.
     #[inline]
-    pub(super) fn take(&mut self, at: u64, lines: &[CoalescedAccess], l1: &L1Config) -> (ArrayVec<u64, LANES>, u64) {
+    pub(super) fn take(
+        &mut self,
+        at: u64,
+        lines: &[CoalescedAccess],
+        banks: Option<u32>,
+        l1: &L1Config,
+    ) -> (ArrayVec<u64, LANES>, u64) {
         let start = self.free.max(at * 16);
         let mut next = start;
         let mut taken = ArrayVec::new();
-        for request in lines {
-            let _ = taken.try_push(next / 16);
-            let by_bytes = u64::from(request.sectors.count()) * 32 * 16 / u64::from(l1.bytes_per_cycle);
-            next += by_bytes.max(16);
+        if let Some(words) = banks {
+            // Each bank gives 4 of the 128 B of a cycle, or of what the unit reaches of these.
+            let by_banks = u64::from(words) * LINE_BYTES * 16 / u64::from(l1.bytes_per_cycle);
+            let by_tags = (lines.len() as f64 * 16.0 / l1.lines_per_cycle) as u64;
+            let all = by_banks.max(by_tags);
+            for k in 0..lines.len() as u64 {
+                let _ = taken.try_push((start + all * k / lines.len() as u64) / 16);
+            }
+            next += all;
+        } else {
+            for request in lines {
+                let _ = taken.try_push(next / 16);
+                let by_bytes = u64::from(request.sectors.count()) * 32 * 16 / u64::from(l1.bytes_per_cycle);
+                next += by_bytes.max(16);
+            }
         }
         self.free = next.max(start + (l1.instruction_cycles * 16.0) as u64);
         self.left[self.next] = start / 16;
@@ -70,33 +87,60 @@ impl LoadStoreUnit {
     }
 }
 
-/// The constant cache of an SM. Nobody writes to what it holds.
-pub(super) struct ConstantCache(Tags);
+/// The constant caches of an SM. Nobody writes to what they hold.
+pub(super) struct ConstantCache {
+    first: Tags,
+    /// The next one, where the GPU has it.
+    next: Option<Tags>,
+    /// When the port takes the next load, in core cycles.
+    free: u64,
+}
 
 impl ConstantCache {
     fn new(config: &GpuConfig) -> Self {
         let ways = config.constant.ways;
-        Self(Tags::new((config.constant.size.0 / LINE_BYTES / u64::from(ways)).max(1) as u32, ways))
+        let tags = |bytes: u64| Tags::new((bytes / LINE_BYTES / u64::from(ways)).max(1) as u32, ways);
+        let next = (config.constant.next_size.0 > 0).then(|| tags(config.constant.next_size.0));
+        Self { first: tags(config.constant.size.0), next, free: 0 }
     }
 
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.first.clear();
+        if let Some(next) = &mut self.next {
+            next.clear();
+        }
     }
 
-    /// The lines that must be asked for; they are there from now on.
-    pub(super) fn misses(&mut self, lines: &[CoalescedAccess]) -> ArrayVec<CoalescedAccess, LANES> {
-        let tags = &mut self.0;
+    /// The port is taken for so many cycles at `at` or later: when it begins.
+    pub(super) fn occupy(&mut self, at: u64, cycles: u64) -> u64 {
+        let start = self.free.max(at);
+        self.free = start + cycles;
+        start
+    }
+
+    /// The lines that must be asked for, and whether the next cache had to be asked; they are there from now on.
+    pub(super) fn misses(&mut self, lines: &[CoalescedAccess]) -> (ArrayVec<CoalescedAccess, LANES>, bool) {
         let mut missing = ArrayVec::new();
-        for request in lines {
-            let set = request.line.0 as u32 % tags.sets();
-            if tags.find(set, request.line).is_none() {
-                tags.insert(set, request.line);
+        let mut asked_next = false;
+        for request in lines.iter().filter(|request| !is_there(&mut self.first, request)) {
+            asked_next |= self.next.is_some();
+            if !self.next.as_mut().is_some_and(|next| is_there(next, request)) {
                 missing.extend([*request]);
             }
         }
-        missing
+        (missing, asked_next)
     }
+}
+
+/// True if a cache has a line; it has it from now on.
+fn is_there(tags: &mut Tags, request: &CoalescedAccess) -> bool {
+    let set = request.line.0 as u32 % tags.sets();
+    let there = tags.find(set, request.line).is_some();
+    if !there {
+        tags.insert(set, request.line);
+    }
+    there
 }
 
 #[cfg(test)]
@@ -124,9 +168,9 @@ mod tests {
     #[test]
     fn line_requests_take_the_unit_one_after_another() {
         let (mut lsu, l1) = unit();
-        let (taken, waited) = lsu.take(10, &lines(&[0b1111, 0b0001, 0b1111]), &l1);
+        let (taken, waited) = lsu.take(10, &lines(&[0b1111, 0b0001, 0b1111]), None, &l1);
         assert_eq!((taken.as_slice(), waited), (&[10, 12, 13][..], 0));
-        let (taken, waited) = lsu.take(10, &lines(&[0b0001]), &l1);
+        let (taken, waited) = lsu.take(10, &lines(&[0b0001]), None, &l1);
         assert_eq!((taken.as_slice(), waited), (&[15][..], 5));
         assert_eq!(lsu.replay(10), 17, "an instruction takes two cycles at least");
         assert_eq!(lsu.replay(30), 30);
@@ -137,7 +181,7 @@ mod tests {
         let (mut lsu, l1) = unit();
         let room: Vec<u64> = (0..3)
             .map(|_| {
-                lsu.take(10, &lines(&[0b1111]), &l1);
+                lsu.take(10, &lines(&[0b1111]), None, &l1);
                 lsu.room()
             })
             .collect();
@@ -146,8 +190,33 @@ mod tests {
 
     #[test]
     fn constants_are_fetched_once() {
+        let mut config = gpu("titan-v");
+        (config.constant.size.0, config.constant.ways, config.constant.next_size.0) = (256, 1, 0);
+        let mut cache = ConstantCache::new(&config);
+        assert_eq!(cache.misses(&lines(&[1, 1])).0.len(), 2);
+        let (missing, asked_next) = cache.misses(&lines(&[1, 1, 1]));
+        assert_eq!((missing.iter().map(|r| r.line.0).collect::<Vec<_>>(), asked_next), (vec![2], false));
+        config.constant.next_size.0 = 1024;
+        let mut cache = ConstantCache::new(&config);
+        assert_eq!(cache.misses(&lines(&[1, 1, 1])).0.len(), 3);
+        let (missing, asked_next) = cache.misses(&lines(&[1]));
+        assert!(missing.is_empty() && asked_next, "line 2 took its place in the first cache, not in the next");
+    }
+
+    #[test]
+    fn the_port_for_constants_takes_one_load_after_another() {
         let mut cache = ConstantCache::new(&gpu("titan-v"));
-        assert_eq!(cache.misses(&lines(&[1, 1])).len(), 2);
-        assert_eq!(cache.misses(&lines(&[1, 1, 1])).iter().map(|r| r.line.0).collect::<Vec<_>>(), [2]);
+        assert_eq!([cache.occupy(10, 8), cache.occupy(10, 2), cache.occupy(30, 2)], [10, 18, 30]);
+    }
+
+    #[test]
+    fn with_banks_a_load_takes_what_its_fullest_bank_or_its_tags_take() {
+        let (mut lsu, mut l1) = unit();
+        (l1.bytes_per_cycle, l1.instruction_cycles, l1.lines_per_cycle) = (128, 1.0, 2.0);
+        let (taken, _) = lsu.take(10, &lines(&[0b1111; 4]), Some(1), &l1);
+        assert_eq!(taken.as_slice(), [10, 10, 11, 11], "two tags in a cycle");
+        let (taken, _) = lsu.take(20, &lines(&[0b1111; 4]), Some(4), &l1);
+        assert_eq!(taken.as_slice(), [20, 21, 22, 23], "four words in one bank");
+        assert_eq!(lsu.replay(20), 24);
     }
 }

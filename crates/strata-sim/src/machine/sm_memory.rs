@@ -5,7 +5,7 @@ use super::issue::is_shared;
 use super::l1::{Lookup, LookupResult};
 use super::{Event, Machine, NONE};
 use crate::cache::{SectorMask, WayIndex};
-use crate::coalesce::{CoalescedAccess, bank_conflicts, coalesce, merge_lines};
+use crate::coalesce::{CoalescedAccess, bank_conflicts, coalesce, distinct_addresses, merge_lines};
 use crate::time::Picos;
 use crate::view::{MemoryClass, MicroOp, View};
 use arrayvec::ArrayVec;
@@ -136,12 +136,20 @@ impl Machine {
         let group = if stores { self.config.l1.store_group } else { LANES as u32 };
         let mut shared_cycles = 0;
         let mut space = Space::Shared;
+        // What the fullest bank of L1 reads, and how many addresses the constant cache is asked for, where these decide.
+        let banked = self.config.l1.lines_per_cycle > 1.0 && !stores && op.memory != MemoryClass::Atomic;
+        let (mut words, mut addresses) = (0, 0);
         for (mask, set) in &accesses {
             if is_shared(set) {
-                shared_cycles += bank_conflicts(batch, set, *mask, op.width, self.config.shared.banks);
+                shared_cycles += bank_conflicts(batch, set, *mask, op.width, &self.config.shared);
             } else {
                 coalesce(batch, set, *mask, op.width, group, &mut lines);
                 space = set.space;
+                if matches!(space, Space::Const | Space::Param) {
+                    addresses += distinct_addresses(batch, set, *mask);
+                } else if banked && lines.len() > 1 {
+                    words += bank_conflicts(batch, set, *mask, op.width, &self.config.shared);
+                }
             }
         }
         if accesses.len() > 1 {
@@ -163,15 +171,16 @@ impl Machine {
         }
         match (space, op.memory) {
             _ if lines.is_empty() => self.release_registers(warp, targets, known),
-            (Space::Const | Space::Param, _) => self.access_constants(warp, pc, targets, &lines, at),
+            (Space::Const | Space::Param, _) => self.access_constants(warp, pc, targets, &lines, addresses, at),
             (_, MemoryClass::Atomic) => self.atomic(warp, pc, targets, &lines, at),
             _ if stores => {
                 let cached = self.config.l1.global_loads || space == Space::Local;
-                self.send_all(warp, pc, &lines, at, if cached { AccessKind::CachedStore } else { AccessKind::Store });
+                let kind = if cached { AccessKind::CachedStore } else { AccessKind::Store };
+                self.send_all(warp, pc, &lines, None, at, kind);
             }
             _ => {
                 let cached = (self.config.l1.global_loads || space == Space::Local || op.read_only) && !op.bypass_l1;
-                self.load(warp, pc, targets, &lines, at, known, cached);
+                self.load(warp, pc, targets, &lines, (words > 0).then_some(words), at, known, cached);
             }
         }
         self.lines = lines;
@@ -187,17 +196,30 @@ impl Machine {
         start + u64::from(cycles - 1 + self.config.shared.latency)
     }
 
-    fn access_constants(&mut self, warp: u32, pc: u32, targets: &[u16], lines: &[CoalescedAccess], at: u64) {
-        let sm = self.warps[warp as usize].sm;
-        let latency = u64::from(self.config.constant.latency);
-        let missing = self.sms[sm as usize].memory.constants.misses(lines);
-        self.stats.constant_accesses += lines.len() as u64;
+    /// A load of constants: lanes with the same address are answered together, different addresses one after another.
+    fn access_constants(
+        &mut self,
+        warp: u32,
+        pc: u32,
+        targets: &[u16],
+        lines: &[CoalescedAccess],
+        addresses: u32,
+        at: u64,
+    ) {
+        let constants = &mut self.sms[self.warps[warp as usize].sm as usize].memory.constants;
+        let config = &self.config.constant;
+        let (parts, interval) =
+            if config.word_cycles > 0 { (addresses, config.word_cycles) } else { (lines.len() as u32, 1) };
+        let start = if config.word_cycles > 0 { constants.occupy(at, u64::from(parts * interval)) } else { at };
+        let (missing, asked_next) = constants.misses(lines);
+        self.stats.constant_accesses += u64::from(parts);
         self.stats.constant_misses += missing.len() as u64;
-        let known = at + latency + lines.len() as u64 - 1;
+        let first = start + u64::from(config.latency) + if asked_next { u64::from(config.next_latency) } else { 0 };
+        let known = first + u64::from((parts - 1) * interval);
         if missing.is_empty() || targets.is_empty() {
             self.release_registers(warp, targets, known);
         } else {
-            self.load(warp, pc, targets, &missing, at + latency, known, false);
+            self.load(warp, pc, targets, &missing, None, first, known, false);
         }
     }
 
@@ -208,6 +230,7 @@ impl Machine {
         pc: u32,
         targets: &[u16],
         lines: &[CoalescedAccess],
+        banks: Option<u32>,
         at: u64,
         known: u64,
         cached: bool,
@@ -223,12 +246,20 @@ impl Machine {
         });
         self.reserve_registers(warp, targets);
         let kind = if cached { AccessKind::CachedLoad(load) } else { AccessKind::Load(load) };
-        self.send_all(warp, pc, lines, at, kind);
+        self.send_all(warp, pc, lines, banks, at, kind);
         self.complete_part(load, 0);
     }
 
-    /// Passes all coalesced accesses of an instruction through the load/store unit to translation.
-    fn send_all(&mut self, warp: u32, pc: u32, lines: &[CoalescedAccess], at: u64, kind: AccessKind) {
+    /// Passes all coalesced accesses of an instruction through the load/store unit to translation; `banks` as [`LoadStoreUnit::take`](super::memory_unit) has it.
+    fn send_all(
+        &mut self,
+        warp: u32,
+        pc: u32,
+        lines: &[CoalescedAccess],
+        banks: Option<u32>,
+        at: u64,
+        kind: AccessKind,
+    ) {
         let w = &self.warps[warp as usize];
         let (sm, cta) = (w.sm, w.cta);
         let room = self.sms[sm as usize].memory.lsu.room();
@@ -236,7 +267,7 @@ impl Machine {
         // Lanes with several places each (textures, matrices) can need more lines than there are lanes: the unit is passed
         // through again.
         for lines in lines.chunks(LANES) {
-            let (taken, waited) = self.sms[sm as usize].memory.lsu.take(at, lines, &self.config.l1);
+            let (taken, waited) = self.sms[sm as usize].memory.lsu.take(at, lines, banks, &self.config.l1);
             self.stats.wait_lsu += waited;
             for (&access, &taken) in lines.iter().zip(&taken) {
                 self.translate(LineOp { access, sm, warp: WarpId(warp), cta, pc, kind }, taken);
@@ -375,7 +406,7 @@ impl Machine {
                 registers,
             })
         };
-        self.send_all(warp, pc, lines, at, AccessKind::Atomic(load));
+        self.send_all(warp, pc, lines, None, at, AccessKind::Atomic(load));
     }
 
     /// Sends a request to L2: it needs an MSHR if it expects a reply, and is ready to leave at core cycle `at` plus the latency

@@ -17,6 +17,7 @@ use strata_run::Step;
 use strata_run::engine::{self, EngineOptions};
 use strata_run::gpus;
 use strata_sim::config::GpuConfig;
+use strata_sim::time::{Cycles, Picos};
 use strata_workloads::micro::{self, Facts};
 
 /// What to validate.
@@ -136,14 +137,18 @@ pub fn validate(request: &ValidateRequest, progress: &mut dyn FnMut(Step<'_>)) -
     let micro_machine = machine(request, own, 0, false)?;
     let kernel_machine = machine(request, own, 1, kernels.profiled)?;
     let program_machine = machine(request, own, 2, programs.profiled)?;
-    let clocks = program_machine.as_ref().map_or(&[][..], |machine| if machine.judged { &programs.clocks_mhz } else { &[] });
+    let clocks =
+        program_machine.as_ref().map_or(&[][..], |machine| if machine.judged { &programs.clocks_mhz } else { &[] });
+    // At its own clock the machine is not measured again.
+    let other = |mhz: u32| program_machine.as_ref().filter(|machine| !machine.runs_at(mhz));
     let other_clocks = clocks
         .iter()
-        .map(|mhz| Ok((*mhz, program_machine.as_ref().map(|machine| machine.at_clock(*mhz, request)).transpose()?)))
+        .map(|&mhz| Ok((mhz, other(mhz).map(|machine| machine.at_clock(mhz, request)).transpose()?)))
         .collect::<Result<Vec<_>, LabError>>()?;
+    let others = other_clocks.iter().filter(|(_, machine)| machine.is_some()).count();
     let runs = micro_machine.as_ref().map_or(0, |_| micro.rows.len())
         + kernel_machine.as_ref().map_or(0, |_| kernels::runs(kernels).count())
-        + program_machine.as_ref().map_or(0, |_| kernels::runs(programs).count() * (1 + clocks.len()));
+        + program_machine.as_ref().map_or(0, |_| kernels::runs(programs).count() * (1 + others));
     let mut done = 0;
     let mut begins = |name: &str| {
         progress(Step { done, of: runs, name });
@@ -158,8 +163,12 @@ pub fn validate(request: &ValidateRequest, progress: &mut dyn FnMut(Step<'_>)) -
     let program_rows = program_machine.map(|machine| (machine.gpu.name.clone(), measure_programs(&machine)));
     let mut at_clocks = Vec::new();
     for (mhz, machine) in other_clocks {
-        let rows = machine.iter().flat_map(&mut measure_programs);
-        at_clocks.push((mhz, rows.filter(Row::is_cycles_of_kernel).collect()));
+        let rows = match (machine, &program_rows) {
+            (Some(machine), _) => measure_programs(&machine),
+            (None, Some((_, rows))) => rows.clone(),
+            (None, None) => Vec::new(),
+        };
+        at_clocks.push((mhz, rows.into_iter().filter(Row::is_cycles_of_kernel).collect()));
     }
     Ok(Validation { microbenchmarks, kernels: kernel_rows, programs: program_rows, at_clocks, failures, silicon })
 }
@@ -180,9 +189,14 @@ impl Subject {
         Ok(Device::new(engine::timed(options, self.gpu.clone())?))
     }
 
+    /// True if this is its core clock.
+    fn runs_at(&self, mhz: u32) -> bool {
+        self.gpu.clock.core.edge(Cycles(u64::from(mhz))) == Picos(1_000_000)
+    }
+
     /// The same machine with core, crossbar and L2 at another clock; what takes its time in DRAM takes the same time.
     fn at_clock(&self, mhz: u32, request: &ValidateRequest) -> Result<Self, LabError> {
-        let ours = self.gpu.clock.l2.edge(strata_sim::time::Cycles(1_000_000)).0 as f64 / 1e6;
+        let ours = self.gpu.clock.l2.edge(Cycles(1_000_000)).0 as f64 / 1e6;
         let controller = f64::from(self.gpu.dram.controller_cycles) * ours * f64::from(mhz) / 1e6;
         let mut set = request.set.clone();
         set.extend(["core", "interconnect", "l2"].map(|clock| format!("clock.{clock}={mhz}MHz")));

@@ -210,7 +210,10 @@ impl Validation {
             .at_clocks
             .iter()
             .map(|(mhz, rows)| {
-                let errors: Vec<_> = rows.iter().map(|row| json!({ "table": row.table, "name": row.name, "ours": row.ours, "error": row.error() })).collect();
+                let errors: Vec<_> = rows
+                    .iter()
+                    .map(|row| json!({ "table": row.table, "name": row.name, "ours": row.ours, "error": row.error() }))
+                    .collect();
                 json!({ "core_mhz": mhz, "score": score_json(score_of(rows.iter(), |row| row.ours)), "rows": errors })
             })
             .collect();

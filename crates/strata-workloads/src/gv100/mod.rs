@@ -19,7 +19,15 @@ pub const MODULE: Module = module!("gv100");
 
 /// Every program, in the order of the published table.
 pub fn all() -> &'static [&'static dyn Workload] {
-    &[&rodinia::BACKPROP, &rodinia::HOTSPOT, &parboil::SGEMM, &parboil::MRI_Q, &samples::DCT, &samples::WALSH, &samples::QUASIRANDOM]
+    &[
+        &rodinia::BACKPROP,
+        &rodinia::HOTSPOT,
+        &parboil::SGEMM,
+        &parboil::MRI_Q,
+        &samples::DCT,
+        &samples::WALSH,
+        &samples::QUASIRANDOM,
+    ]
 }
 
 /// The program of this name.

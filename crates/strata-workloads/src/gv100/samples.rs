@@ -53,7 +53,8 @@ fn dct(&side: &usize, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
     const SAMPLED: usize = 37;
     let expected: Vec<f64> = (0..side * side).step_by(SAMPLED).map(coefficient).collect();
     let tolerance = Tolerance { limit: 1e-4, scale: 10.0 };
-    let mut sampled = |array| Ok::<_, HostError>(gpu.read::<f32>(array)?.into_iter().step_by(SAMPLED).collect::<Vec<_>>());
+    let mut sampled =
+        |array| Ok::<_, HostError>(gpu.read::<f32>(array)?.into_iter().step_by(SAMPLED).collect::<Vec<_>>());
     let products = close("coefficients by products", &sampled(by_products)?, &expected, tolerance);
     Ok(products.and(&close("coefficients of the fast transform", &sampled(fast)?, &expected, tolerance)))
 }
