@@ -328,7 +328,7 @@ impl Machine {
             AccessKind::CachedLoad(load) | AccessKind::Load(load) => self.complete_part(load, cycle),
             AccessKind::Atomic(load) if load != NONE => self.complete_part(load, cycle),
             AccessKind::CachedStore | AccessKind::Store | AccessKind::Atomic(_) => {
-                self.last_store = self.last_store.max(arrival)
+                self.last_store = self.last_store.max(arrival);
             }
         }
     }
