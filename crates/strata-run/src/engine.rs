@@ -31,6 +31,7 @@ pub const EXPLAIN: &str = "explain";
 
 /// How an engine runs.
 #[derive(Clone)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct EngineOptions {
     /// Host threads.
     pub threads: usize,

@@ -89,6 +89,7 @@ fn launch_file_for(ptx: &Path) -> String {
 
 /// One run.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct RunRequest {
     /// The program.
     pub what: What,
