@@ -5,6 +5,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// Reads of one instruction that a lenient launch let through: how many, and the first of the first CTA.
+struct Forgiven {
+    count: u64,
+    cta: u64,
+    first: Fault,
+}
+
 /// Collects what device code prints, in the order it happens, and the warnings of checked launches.
 #[derive(Default)]
 pub struct Output {
@@ -12,7 +19,7 @@ pub struct Output {
     /// By launch and memory instruction; each with the CTA it happened in.
     warnings: Mutex<BTreeMap<(u64, u32), (u64, Fault)>>,
     /// Reads that lenient launches forgave, by launch and memory instruction: how many, and the first of the first CTA.
-    outside: Mutex<BTreeMap<(u64, u32), (u64, u64, Fault)>>,
+    outside: Mutex<BTreeMap<(u64, u32), Forgiven>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -48,13 +55,13 @@ impl Output {
     pub(crate) fn read_outside(&self, place: (u64, u32), cta: u64, told: impl FnOnce() -> Fault) {
         match lock(&self.outside).entry(place) {
             Entry::Vacant(entry) => {
-                entry.insert((1, cta, told()));
+                entry.insert(Forgiven { count: 1, cta, first: told() });
             }
             Entry::Occupied(mut entry) => {
-                let (count, first, fault) = entry.get_mut();
-                *count += 1;
-                if cta < *first {
-                    (*first, *fault) = (cta, told());
+                let forgiven = entry.get_mut();
+                forgiven.count += 1;
+                if cta < forgiven.cta {
+                    (forgiven.cta, forgiven.first) = (cta, told());
                 }
             }
         }
@@ -63,7 +70,7 @@ impl Output {
     /// What lenient launches forgave since the last call: one read per static instruction of a launch, and how many there
     /// were.
     pub fn take_outside(&self) -> Vec<(Fault, u64)> {
-        std::mem::take(&mut *lock(&self.outside)).into_values().map(|(count, _, fault)| (fault, count)).collect()
+        std::mem::take(&mut *lock(&self.outside)).into_values().map(|f| (f.first, f.count)).collect()
     }
 
     /// What checked launches found since the last call: one warning per static instruction of a launch, in the order of

@@ -32,7 +32,7 @@ use strata_core::{Access, Addr, LANES, LaneMask, Space};
 
 /// Words of global memory that are remembered; when there are more, all are forgotten.
 const MOST_CELLS: usize = 1 << 21;
-/// Things that a CTA publishes, or reads of what others did; a CTA with more counts as ordered with everybody.
+/// Things that a CTA publishes, and that it sees of others; one with more counts as ordered with all whom it could be ordered with.
 const MOST_EVENTS: usize = 256;
 /// CTAs whose events are remembered; those after them count as ordered with everybody.
 const MOST_CTAS: usize = 1 << 20;
@@ -115,8 +115,14 @@ struct Events {
 }
 
 impl Events {
-    fn full(&self) -> bool {
-        self.published.len() >= MOST_EVENTS || self.seen.len() >= MOST_EVENTS
+    /// Something may have been published that is not kept.
+    fn published_more(&self) -> bool {
+        self.published.len() >= MOST_EVENTS
+    }
+
+    /// Something may have been seen that is not kept.
+    fn saw_more(&self) -> bool {
+        self.seen.len() >= MOST_EVENTS
     }
 }
 
@@ -173,12 +179,11 @@ impl Races {
         }
         let (time, warp) = (self.time, x.warp as u16);
         let events = self.events.entry(x.cta).or_default();
-        if events.full() {
-            return;
+        if !events.saw_more() || events.seen.contains_key(&(address, warp)) {
+            events.seen.insert((address, warp), time);
         }
-        events.seen.insert((address, warp), time);
         let fence = if releases { Some(time) } else { events.fences.get(&warp).copied() };
-        if let Some(fence) = fence {
+        if let Some(fence) = fence.filter(|_| !events.published_more()) {
             match events.published.last_mut() {
                 // Nobody can tell publications of one fence apart.
                 Some(last) if (last.0, last.1, last.2) == (address, warp, fence) => {}
@@ -203,8 +208,9 @@ impl Races {
         let (Some(theirs), Some(ours)) = (self.events.get(&earlier.cta), self.events.get(&x.cta)) else {
             return self.events.len() >= MOST_CTAS;
         };
-        theirs.full()
-            || ours.full()
+        // Who has published nothing is ordered with nobody, however much there was to see.
+        theirs.published_more()
+            || !theirs.published.is_empty() && ours.saw_more()
             || theirs.published.iter().any(|&(address, by, fence, time)| {
                 let seen = |(&(at, warp), &when): (&(u64, u16), &u64)| {
                     at == address && when > time && !(same_cta && warp == by)

@@ -6,8 +6,7 @@
 //! launch's instruction limit.
 
 /// Warp instructions of a warp's turn. Short enough that a program with a forgotten barrier, whose warps keep step on
-/// hardware, mostly finds them in step here; long enough that going from warp to warp costs nothing that can be measured
-/// (`docs/performance.md`).
+/// hardware, often finds them in step here; longer than what going from warp to warp costs (`docs/performance.md`).
 pub(crate) const WARP_TURN: u64 = 1 << 9;
 
 /// Warp instructions of a CTA's turn: its registers and shared memory have to come into the host's caches again.

@@ -3,8 +3,11 @@
 use strata_core::{Addr, Bytes, Dim3};
 use strata_emu::{Capacity, LaunchConfig, LaunchError, Memory, Output, Program};
 
+/// What was told of reads outside: the first of an instruction, and how many.
+type Outside = Vec<(String, u64)>;
+
 /// Each of 40 threads reads element `tid` of a buffer of 32, then stores it at `b`; thread 0 does `more`.
-fn run(more: &str, lenient: bool) -> (Result<(), LaunchError>, Vec<u32>, Vec<(String, u64)>) {
+fn run(more: &str, lenient: bool) -> (Result<(), LaunchError>, Vec<u32>, Outside) {
     let text = format!(
         ".version 8.0\n.target sm_75\n.address_size 64
 .visible .entry k(.param .u64 a, .param .u64 b) {{

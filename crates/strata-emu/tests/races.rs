@@ -143,3 +143,18 @@ READER:
 END:";
     assert!(told(flag, 1, 64).is_empty());
 }
+
+/// Atomics without a fence publish nothing, however many there are: a histogram does not hide a race beside it.
+#[test]
+fn many_atomics_do_not_hide_a_missing_barrier() {
+    let body = format!(
+        "{NEIGHBOUR} mov.u32 %r5, 0;
+LOOP:
+    mad.lo.u32 %r6, %r5, 128, %r0; mul.wide.u32 %rd8, %r6, 4; add.s64 %rd8, %rd1, %rd8;
+    atom.global.add.u32 %r7, [%rd8], 1;
+    add.u32 %r5, %r5, 1; setp.lt.u32 %p0, %r5, 20;
+    @%p0 bra LOOP;
+    st.shared.u32 [%rd4], %r0; ld.shared.u32 %r4, [%rd7]; st.global.u32 [%rd5], %r4;"
+    );
+    assert_eq!(told(&body, 1, 128).len(), 2);
+}

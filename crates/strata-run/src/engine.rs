@@ -31,6 +31,7 @@ pub const EXPLAIN: &str = "explain";
 
 /// Options of an engine, the same for all its launches.
 #[derive(Clone)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct EngineOptions {
     /// Host threads that execute CTAs of one launch; 1 or more.
     pub threads: usize,

@@ -89,6 +89,7 @@ fn launch_file_for(ptx: &Path) -> String {
 
 /// A request for one run; what it leaves open gets its default when it is carried out.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct RunRequest {
     /// The program to run.
     pub what: What,

@@ -43,10 +43,11 @@ fn with<T>(use_them: impl FnOnce(&mut BTreeMap<u64, Reference>) -> T) -> T {
 /// linker (Itanium C++ ABI, 5.1.4: nested names).
 fn linked_name(source: &str) -> String {
     let parts: Vec<&str> = source.split("::").filter(|part| !part.is_empty()).collect();
-    match parts[..] {
-        [name] => name.to_owned(),
-        _ => format!("_ZN{}E", parts.iter().map(|part| format!("{}{part}", part.len())).collect::<String>()),
+    if let [name] = parts[..] {
+        return name.to_owned();
     }
+    let nested: Vec<String> = parts.iter().map(|part| format!("{}{part}", part.len())).collect();
+    format!("_ZN{}E", nested.concat())
 }
 
 fn register(module: u64, host: u64, name: Text, as_float: bool) {

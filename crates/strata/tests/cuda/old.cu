@@ -15,7 +15,7 @@ __global__ void sum(const int *in, int *out, int n) {
 
 __global__ void reverse(int *out) {
     __shared__ int tile[64];
-    tile[threadIdx.x] = out[threadIdx.x];
+    tile[threadIdx.x] = out[threadIdx.x] + threadIdx.x + 1;
     out[threadIdx.x] = tile[63 - threadIdx.x];
 }
 
@@ -38,9 +38,7 @@ int main(int argc, char **argv) {
         cudaGraphNode_t node;
         int n = 41;
         void *arguments[] = {&out, &n};
-        cudaGraphNodeParams params;
-        std::memset(&params, 0, sizeof params);
-        params.type = cudaGraphNodeTypeKernel;
+        cudaGraphNodeParams params = {cudaGraphNodeTypeKernel};
         params.kernel.func = (void *)add;
         params.kernel.gridDim = dim3(1);
         params.kernel.blockDim = dim3(64);
