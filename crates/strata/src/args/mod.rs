@@ -133,7 +133,7 @@ pub(crate) struct Run {
     /// Say what memory requests waited for on that machine, and about which allocations
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Time launches as profilers measure them: caches empty before each, cycles also without launch latency, the clock told
+    /// Time launches as profilers measure them: caches empty before each, and cycles also without launch latency
     #[arg(long)]
     pub(crate) like_ncu: bool,
     /// Change a parameter of that machine or of a mechanism; may be repeated
