@@ -10,10 +10,10 @@ fn json(args: &[&str]) -> Value {
 }
 
 #[test]
-fn every_program_has_a_functional_row_and_one_for_each_machine() {
-    let json = json(&["--json"]);
+fn a_program_has_a_functional_row_and_one_for_each_machine() {
+    let json = json(&["saxpy", "chase", "--json"]);
     let rows = json["rows"].as_array().expect("a list");
-    assert_eq!(rows.len(), 8 * 3);
+    assert_eq!(rows.len(), 2 * 3);
     for of_program in rows.chunks(3) {
         let [functional, timed @ ..] = of_program else { panic!("no row") };
         assert_eq!(functional["mode"], "functional");
@@ -25,13 +25,14 @@ fn every_program_has_a_functional_row_and_one_for_each_machine() {
             for key in ["thread_instructions_per_second", "cpu_seconds"] {
                 assert!(functional[key].as_f64() > Some(0.0) && timed[key].as_f64() > Some(0.0), "{key}");
             }
-            for key in ["cycles", "requests_per_second", "l2_missing_sectors_per_second", "factor"] {
+            for key in
+                ["cycles", "requests_per_second", "l2_missing_sectors_per_second", "process_cpu_seconds", "factor"]
+            {
                 assert!(functional[key].is_null() && timed[key].is_number(), "{key} of {timed}");
             }
-            assert!(timed["process_cpu_seconds"].as_f64() > timed["cpu_seconds"].as_f64(), "{timed}");
         }
     }
-    assert_eq!(json["means"][0]["programs"], 8);
+    assert_eq!(json["means"][0]["programs"], 2);
 }
 
 #[test]
