@@ -202,7 +202,7 @@ impl Tags {
     /// Puts the way at `position` of a set's order in front.
     #[inline]
     fn rejuvenate(&mut self, set: u32, position: usize) {
-        self.rows.to_front(set, position);
+        self.rows.move_to_front(set, position);
         let young = self.young_of(set);
         if position >= young && young < self.ways as usize {
             self.crossed = Some(self.index(set, self.rows.way_at(set, young)));
@@ -301,7 +301,7 @@ impl Tags {
         let Way { number, state, .. } = *slot;
         (slot.number, slot.state) = (line.0, LineState::default());
         let evicted =
-            (number != FREE).then(|| Evicted { line: LineAddr(number), dirty: state.dirty, valid: state.valid });
+            (number != FREE).then_some(Evicted { line: LineAddr(number), dirty: state.dirty, valid: state.valid });
         self.is_used = true;
         self.rejuvenate(set, position);
         Some((index, evicted))
@@ -346,7 +346,7 @@ impl Tags {
         slot.number = FREE;
         let gone = std::mem::take(&mut slot.state);
         // The free way is the next to be used.
-        self.rows.to_back(set, way, self.ways);
+        self.rows.move_to_back(set, way, self.ways);
         self.tell_invalidated(index);
         Some(gone)
     }

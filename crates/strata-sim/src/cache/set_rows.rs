@@ -106,7 +106,7 @@ impl SetRows {
 
     /// Puts the way at a position of a set's order in front.
     #[inline]
-    pub(super) fn to_front(&mut self, set: u32, position: usize) {
+    pub(super) fn move_to_front(&mut self, set: u32, position: usize) {
         let order = self.words_of_mut(set).1;
         let mut carried = order.as_flattened()[position];
         for word in &mut order[..position / WORD] {
@@ -120,7 +120,7 @@ impl SetRows {
     }
 
     /// Puts a way behind all the `ways` of its set.
-    pub(super) fn to_back(&mut self, set: u32, way: u32, ways: u32) {
+    pub(super) fn move_to_back(&mut self, set: u32, way: u32, ways: u32) {
         let position = self.position(set, way);
         self.words_of_mut(set).1.as_flattened_mut()[position..ways as usize].rotate_left(1);
     }
@@ -146,12 +146,12 @@ mod tests {
                         marks[which as usize] = mark % 8;
                     }
                     1 => {
-                        rows.to_front(set, position);
+                        rows.move_to_front(set, position);
                         let way = order.remove(position);
                         order.insert(0, way);
                     }
                     2 => {
-                        rows.to_back(set, which, ways);
+                        rows.move_to_back(set, which, ways);
                         let way = order.remove(position);
                         order.push(way);
                     }

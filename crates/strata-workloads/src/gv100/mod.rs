@@ -5,6 +5,11 @@
 //! their own (no sizes, not listed) but have what a workload has: inputs from a seed and a CPU reference, so that a
 //! measurement is also a test.
 
+#![allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "programs are given their shapes by reference, also where one is a number"
+)]
+
 mod parboil;
 mod rodinia;
 mod samples;

@@ -24,6 +24,9 @@ fn basis(place: usize, frequency: usize) -> f64 {
     norm * sin_pi((2 * place + 1) as f64 * frequency as f64 / 16.0 + 0.5)
 }
 
+/// As many blocks as make the reference quick: every so many of the coefficients.
+const SAMPLED: usize = 37;
+
 fn dct(&side: &usize, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
     let mut rng = Rng::new(seed, "picture");
     let image: Vec<f32> = (0..side * side).map(|_| rng.below(256) as f32 - 128.0).collect();
@@ -49,8 +52,6 @@ fn dct(&side: &usize, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
         };
         (0..SIDE).map(|y| across(y) * basis(y, row % SIDE)).sum()
     };
-    /// As many blocks as make the reference quick: every so many of the coefficients.
-    const SAMPLED: usize = 37;
     let expected: Vec<f64> = (0..side * side).step_by(SAMPLED).map(coefficient).collect();
     let tolerance = Tolerance { limit: 1e-4, scale: 10.0 };
     let mut sampled =
@@ -77,7 +78,7 @@ fn walsh(&len: &usize, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostErro
     let expected: Vec<f64> = (0..len)
         .map(|at| {
             let (quarter, place) = (at / stride, at % stride);
-            let sign = |k: usize| if (k & quarter).count_ones() % 2 == 0 { 1.0 } else { -1.0 };
+            let sign = |k: usize| if (k & quarter).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
             (0..4).map(|k| sign(k) * f64::from(data[place + k * stride])).sum()
         })
         .collect();
