@@ -91,7 +91,7 @@ pub struct View {
     pub issues: u32,
     /// Slots of the scoreboard that a warp needs for this view.
     pub scoreboard: usize,
-    /// Some of its loads may be joined when the first warp has shown what they read ([`crate::joined`]).
+    /// Some of its loads may be joined when the first warp has shown what they read (`joined.rs`).
     pub joinable: bool,
     /// Slots of the scoreboard that the operations touch.
     slots: Vec<u16>,

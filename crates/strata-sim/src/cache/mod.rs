@@ -1,6 +1,6 @@
 //! A sectored set-associative tag array: which lines are present, and their valid, dirty and pending sectors.
 //!
-//! A lookup touches two cache lines of the host: the row of its set ([`set_rows`]) and the way that it finds. Replacement is least recently used: each set keeps
+//! A lookup touches two cache lines of the host: the row of its set (`set_rows.rs`) and the way that it finds. Replacement is least recently used: each set keeps
 //! its ways in recency order, also where another policy chooses the victim. Data is not kept here.
 
 mod set_rows;
