@@ -191,19 +191,21 @@ pub struct Cell {
     pub quantity: Quantity,
     /// What the card measured.
     pub silicon: f64,
-    /// Percent within which a value passes; `None` if it is shown only. Against a measured 0 a value passes if it is
-    /// under 1 % of what could have been counted (hits: of the reads; with a profiler's rules all of L2).
+    /// Percent within which a value passes; `None` if it is shown only. Where less than
+    /// 1 % of what could have been counted was measured (hits: of the reads; with a profiler's rules all of L2), a value passes
+    /// if it differs by less than that.
     pub within: Option<f64>,
 }
 
 impl Cell {
     /// Whether `value` passes, counted among `possible` accesses; a cell that is shown only never fails.
     pub fn passes(&self, value: f64, possible: f64) -> bool {
-        /// Of what could have been counted, where nothing was measured.
+        /// Of what could have been counted, where nothing or next to nothing was measured.
         const NOTHING: f64 = 0.01;
         self.within.is_none_or(|percent| {
-            if self.silicon == 0.0 {
-                value == 0.0 || value < NOTHING * possible
+            // A share of next to nothing says nothing.
+            if self.silicon <= NOTHING * possible {
+                value == self.silicon || (value - self.silicon).abs() < NOTHING * possible
             } else {
                 (value - self.silicon).abs() <= self.silicon * percent / 100.0
             }
@@ -323,6 +325,7 @@ mod tests {
         assert!(cell(200.0, Some(5.0)).passes(210.0, 400.0) && !cell(200.0, Some(5.0)).passes(211.0, 400.0));
         assert!(cell(0.0, Some(5.0)).passes(3.0, 400.0) && !cell(0.0, Some(5.0)).passes(4.0, 400.0));
         assert!(cell(0.0, Some(5.0)).passes(0.0, 0.0));
+        assert!(cell(2.0, Some(5.0)).passes(5.0, 400.0) && !cell(2.0, Some(5.0)).passes(6.0, 400.0));
         assert!(cell(200.0, None).passes(0.0, 400.0));
     }
 
