@@ -241,7 +241,7 @@ fn figure_11(begins: &mut (dyn FnMut(Step<'_>) + Send)) -> Result<(Figure, Optio
     let figure = Figure {
         id: "figure-11".into(),
         title: "The simulator against silicon, and its speed".into(),
-        note: "The paper correlates with a V100 over programs it does not list; ours are the kernels of `strata validate`. Speeds depend on this machine and its load."
+        note: "The paper correlates with a V100 over programs it does not list; ours are the kernels of the TITAN X in `strata validate`. Speeds are inside launches on v100, and depend on this machine and its load."
             .into(),
         headings: vec!["what".into(), "value".into()],
         rows,
