@@ -219,6 +219,7 @@ pub struct Plan {
 impl Plan {
     /// Adds a step and gives the set that names it, for others to wait for. A seventeenth step is a mistake of the
     /// mechanism's author and panics.
+    #[inline]
     pub fn add(&mut self, what: Move, after: StepSet, gates_reply: bool) -> StepSet {
         let number = self.steps.len() as u8;
         self.steps.push(Step { what, after, gates_reply });
@@ -414,6 +415,7 @@ impl<'a> Below<'a> {
     }
 
     /// Forwards a fill to the next side of the chain, or to DRAM.
+    #[inline]
     pub fn read(&mut self, request: &LineRequest<'_>, plan: &mut Plan) {
         if let Some((first, rest)) = self.0.split_first_mut() {
             first.read(request, &mut Below(rest), plan);
@@ -424,6 +426,7 @@ impl<'a> Below<'a> {
     }
 
     /// Forwards a write-back to the next side of the chain, or to DRAM.
+    #[inline]
     pub fn write(&mut self, request: &LineRequest<'_>, plan: &mut Plan) {
         if let Some((first, rest)) = self.0.split_first_mut() {
             first.write(request, &mut Below(rest), plan);
@@ -452,6 +455,7 @@ impl<'a> Below<'a> {
     }
 }
 
+#[inline]
 fn plain(request: &LineRequest<'_>, dir: Dir) -> Move {
     Move::Dram { at: request.line.addr(), sectors: request.sectors, dir, why: TrafficId::DATA }
 }
