@@ -42,6 +42,7 @@
 //!
 //! Invariants: this crate names no mechanism; nothing here depends on how a program is executed.
 
+mod cache_level;
 mod combination;
 mod error;
 mod memory;
@@ -49,6 +50,7 @@ mod preparation;
 mod reference;
 mod registry;
 
+pub use cache_level::CacheLevel;
 pub use combination::{Chosen, Combination};
 pub use error::MechanismError;
 pub use memory::{DeviceMemory, PlainMemory};

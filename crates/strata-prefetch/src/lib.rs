@@ -39,5 +39,5 @@ mod settings;
 mod stride;
 
 pub use mechanism::register;
-pub use settings::{Level, SETTINGS, Settings};
+pub use settings::{SETTINGS, Settings};
 pub use stride::Stride;

@@ -1,6 +1,6 @@
 //! The stride prefetcher as a mechanism: `stride`.
 
-use crate::settings::{Level, SETTINGS, Settings};
+use crate::settings::{SETTINGS, Settings};
 use crate::stride::Stride;
 use strata_core::settings::{Setting, Settings as Values};
 use strata_mechanism::{Mechanism, MechanismError, NameTaken, Preparation, Prepared, Registry};
@@ -45,10 +45,10 @@ impl Mechanism for StridePrefetching {
 impl Prepared for Settings {
     fn install(&mut self, machine: &mut MachineBuilder) {
         let settings = *self;
-        if matches!(self.level, Level::L1 | Level::Both) {
+        if self.level.has_l1() {
             machine.l1_prefetcher(NAME, move |_| Box::new(Stride::new(&settings)));
         }
-        if matches!(self.level, Level::L2 | Level::Both) {
+        if self.level.has_l2() {
             machine.l2_prefetcher(NAME, move |_| Box::new(Stride::new(&settings)));
         }
     }
@@ -88,7 +88,7 @@ mod tests {
             }
             rig.reading()
         };
-        let at_l2 = Settings { level: Level::L2, ..Settings::default() };
+        let at_l2 = Settings { level: strata_mechanism::CacheLevel::L2, ..Settings::default() };
         let (plain, with) = (streamed(None), streamed(Some(at_l2)));
         assert!(count(&with, "l2.prefetch.useful") >= LINES - 4, "{:?}", with.caches);
         let missed = |reading: &Reading| reading.l2().reads - reading.l2().read_hits;

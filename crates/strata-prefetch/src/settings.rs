@@ -1,13 +1,14 @@
 //! The settings of `stride`.
 
 use strata_core::settings::{Allowed, Setting, Settings as Values};
+use strata_mechanism::CacheLevel;
 
 /// Settings of the stride prefetcher.
 pub const SETTINGS: &[Setting] = &[
     Setting {
         key: "level",
         default: "l1",
-        allowed: Allowed::Choice(&["l1", "l2", "both"]),
+        allowed: CacheLevel::ALLOWED,
         meaning: "the caches that have a prefetcher: every L1, every L2 slice, or both",
         source: "choice: the L1 of an SM sees all accesses of its warps, a slice those to its lines",
     },
@@ -41,22 +42,11 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// Where prefetchers are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Level {
-    /// At L1.
-    L1,
-    /// At L2.
-    L2,
-    /// At both.
-    Both,
-}
-
 /// What a prefetcher needs of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
     /// Where it is.
-    pub level: Level,
+    pub level: CacheLevel,
     /// Entries of its table.
     pub entries: usize,
     /// Lines proposed at once.
@@ -69,7 +59,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { level: Level::L1, entries: 512, degree: 2, distance: 1, per_warp: true }
+        Self { level: CacheLevel::L1, entries: 512, degree: 2, distance: 1, per_warp: true }
     }
 }
 
@@ -77,11 +67,7 @@ impl Settings {
     /// From the values of [`SETTINGS`].
     pub fn of(values: &Values) -> Self {
         Self {
-            level: match values.text("level") {
-                "l2" => Level::L2,
-                "both" => Level::Both,
-                _ => Level::L1,
-            },
+            level: CacheLevel::of(values),
             entries: values.whole("entries") as usize,
             degree: values.whole("degree"),
             distance: values.whole("distance"),

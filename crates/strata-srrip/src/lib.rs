@@ -27,4 +27,4 @@ mod settings;
 
 pub use mechanism::register;
 pub use policy::Srrip;
-pub use settings::{Level, SETTINGS, Settings};
+pub use settings::{SETTINGS, Settings};

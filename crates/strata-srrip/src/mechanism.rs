@@ -1,7 +1,7 @@
 //! SRRIP as a mechanism: `srrip`.
 
 use crate::policy::Srrip;
-use crate::settings::{Level, SETTINGS, Settings};
+use crate::settings::{SETTINGS, Settings};
 use strata_core::settings::{Setting, Settings as Values};
 use strata_mechanism::{Mechanism, MechanismError, NameTaken, Preparation, Prepared, Registry};
 use strata_sim::MachineBuilder;
@@ -41,10 +41,10 @@ impl Mechanism for Rrip {
 impl Prepared for Settings {
     fn install(&mut self, machine: &mut MachineBuilder) {
         let bits = self.bits;
-        if matches!(self.level, Level::L1 | Level::Both) {
+        if self.level.has_l1() {
             machine.l1_replacement(NAME, move |_| Box::new(Srrip::new(bits)));
         }
-        if matches!(self.level, Level::L2 | Level::Both) {
+        if self.level.has_l2() {
             machine.l2_replacement(NAME, move |_| Box::new(Srrip::new(bits)));
         }
     }
@@ -63,7 +63,7 @@ mod tests {
         let mut builder = MachineBuilder::new(load("titan-v", &small).expect("a preset").config);
         builder.check_data();
         if with {
-            Settings { level: Level::L2, bits: 2 }.install(&mut builder);
+            Settings { level: strata_mechanism::CacheLevel::L2, bits: 2 }.install(&mut builder);
         }
         let mut rig = Rig::new(builder.build().expect("a machine"));
         let line = |k: u64| Instr::load_past_l1(0x10_0000 + 128 * k);

@@ -1,13 +1,14 @@
 //! The settings of `srrip`.
 
 use strata_core::settings::{Allowed, Setting, Settings as Values};
+use strata_mechanism::CacheLevel;
 
 /// Settings of SRRIP.
 pub const SETTINGS: &[Setting] = &[
     Setting {
         key: "level",
         default: "l2",
-        allowed: Allowed::Choice(&["l1", "l2", "both"]),
+        allowed: CacheLevel::ALLOWED,
         meaning: "the caches with this policy: every L1, every L2 slice, or both; the others replace what was used least recently",
         source: "Jaleel et al. 2010: the last-level cache",
     },
@@ -20,22 +21,11 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// Where the policy is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Level {
-    /// At L1.
-    L1,
-    /// At L2.
-    L2,
-    /// At both.
-    Both,
-}
-
 /// What the policy needs of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
     /// Where it is.
-    pub level: Level,
+    pub level: CacheLevel,
     /// Bits of a prediction.
     pub bits: u32,
 }
@@ -43,14 +33,7 @@ pub struct Settings {
 impl Settings {
     /// From the values of [`SETTINGS`].
     pub fn of(values: &Values) -> Self {
-        Self {
-            level: match values.text("level") {
-                "l1" => Level::L1,
-                "both" => Level::Both,
-                _ => Level::L2,
-            },
-            bits: values.whole("bits") as u32,
-        }
+        Self { level: CacheLevel::of(values), bits: values.whole("bits") as u32 }
     }
 }
 
@@ -61,7 +44,7 @@ mod tests {
     #[test]
     fn two_bits_at_l2_unless_told_otherwise() {
         let read = |set: &[&str]| Settings::of(&Values::read("srrip", SETTINGS, set).expect("good"));
-        assert_eq!(read(&[]), Settings { level: Level::L2, bits: 2 });
-        assert_eq!(read(&["srrip.level=both", "srrip.bits=3"]), Settings { level: Level::Both, bits: 3 });
+        assert_eq!(read(&[]), Settings { level: CacheLevel::L2, bits: 2 });
+        assert_eq!(read(&["srrip.level=both", "srrip.bits=3"]), Settings { level: CacheLevel::Both, bits: 3 });
     }
 }
