@@ -45,16 +45,24 @@ impl Calendar {
     /// away to be remembered.
     #[inline]
     pub(crate) fn find(&self, cycle: u64, length: u32) -> Option<u64> {
-        let wanted = u64::MAX >> (64 - length.clamp(1, 64));
+        let length = length.clamp(1, 64);
         let end = (self.first + WORDS - 1) * 64;
         let mut cycle = cycle.max(self.first * 64);
         while cycle < end {
-            let busy = self.window(cycle) & wanted;
-            if busy == 0 {
-                return Some(cycle);
+            // All starts of 64 cycles at once: a bit stays set while the cycles from its own on are free. What lies behind the
+            // last word is never part of a span that starts before `end`.
+            let mut free = !(u128::from(self.window(cycle)) | u128::from(self.window(cycle + 64)) << 64);
+            let mut known = 1;
+            while known < length {
+                let more = known.min(length - known);
+                free &= free >> more;
+                known += more;
             }
-            // Behind the last taken cycle of the span: no start before it can do.
-            cycle += u64::from(64 - busy.leading_zeros());
+            if free as u64 != 0 {
+                let found = cycle + u64::from(free.trailing_zeros());
+                return (found < end).then_some(found);
+            }
+            cycle += 64;
         }
         None
     }
@@ -211,6 +219,24 @@ mod tests {
             c.take(frame, 8);
         }
         assert_eq!(c.find_frame(8, 8), Some(8));
+    }
+
+    #[test]
+    fn spans_are_found_at_once_as_one_after_another() {
+        let one_by_one = |c: &Calendar, from: u64, length: u32| {
+            let end = (c.first + WORDS - 1) * 64;
+            let wanted = u64::MAX >> (64 - length);
+            (from.max(c.first * 64)..end).find(|&cycle| c.window(cycle) & wanted == 0)
+        };
+        for length in [1, 2, 3, 7, 8, 32, 63, 64] {
+            let mut c = Calendar::default();
+            c.forget(200);
+            for k in 0..600u64 {
+                c.take_one(192 + (k * k * 11 + k / 3) % (AHEAD - 1));
+                let from = 192 + k * 2;
+                assert_eq!(c.find(from, length), one_by_one(&c, from, length), "{length} from {from}");
+            }
+        }
     }
 
     #[test]
