@@ -68,36 +68,43 @@ pub(super) struct Explanation {
 
 impl Explanation {
     /// An instruction issues at a core cycle.
+    #[cold]
     pub(super) fn issues(&mut self, cycle: u64) {
         self.issued = cycle;
     }
 
     /// Core cycles since the instruction at hand issued.
+    #[cold]
     pub(super) fn since_issue(&self, cycle: u64) -> u64 {
         cycle.saturating_sub(self.issued)
     }
 
+    #[cold]
     pub(super) fn waited(&mut self, kind: RequestKind, wait: Wait, time: Picos) {
         self.waits[kind as usize][wait as usize].0 += time.0;
     }
 
     /// A time of which `travel` is needed at least; the rest was waiting.
+    #[cold]
     pub(super) fn waited_beyond(&mut self, kind: RequestKind, wait: Wait, time: Picos, travel: Picos) {
         let travel = travel.min(time);
         self.waited(kind, Wait::Travel, travel);
         self.waited(kind, wait, Picos(time.0 - travel.0));
     }
 
+    #[cold]
     pub(super) fn count_request(&mut self, kind: RequestKind) {
         self.requests[kind as usize] += 1;
     }
 
     /// A request must wait for memory.
+    #[cold]
     pub(super) fn start_miss(&mut self, request: u32, since: Picos) {
         self.missing.insert(request, since);
     }
 
     /// L2 has what a request wants.
+    #[cold]
     pub(super) fn end_miss(&mut self, request: u32, kind: RequestKind, now: Picos) {
         if let Some(since) = self.missing.remove(&request) {
             self.waited(kind, Wait::Memory, Picos(now.0.saturating_sub(since.0)));
@@ -113,6 +120,7 @@ impl Explanation {
     }
 
     /// L2 is asked for sectors, of which some are missing.
+    #[cold]
     pub(super) fn asked(&mut self, names: &Names, line: LineAddr, sectors: SectorMask, missing: SectorMask) {
         let used = self.used(names, line);
         used.asked += u64::from(sectors.count());
@@ -120,6 +128,7 @@ impl Explanation {
     }
 
     /// Sectors are read from or written to DRAM.
+    #[cold]
     pub(super) fn moved(&mut self, names: &Names, line: LineAddr, sectors: SectorMask) {
         self.used(names, line).dram += u64::from(sectors.count());
     }

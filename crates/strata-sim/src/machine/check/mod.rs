@@ -13,6 +13,8 @@
 //! given the newest bytes. Pages that come and go (`pages.rs`) carry what they hold, too. A store to a line that is being
 //! filled merges with the fill, in L1 as in L2. Constant caches are
 //! not checked.
+//!
+//! What the machine calls here is `#[cold]`: without `--check-data` nobody comes, and the functions that it is called from stay small.
 
 mod failure;
 mod ledger;
@@ -147,6 +149,7 @@ impl DataChecker {
     }
 
     /// An instruction issues; on a memory stack, as part of an offloaded block.
+    #[cold]
     pub(super) fn issues(&mut self, sm: u32, pc: u32, cycle: u64, block: u32) {
         let line = self.ptx_lines.get(pc as usize).copied().unwrap_or(0);
         self.issuing = Origin { kernel: self.kernels.saturating_sub(1), sm, line, cycle, block };
@@ -161,6 +164,7 @@ impl DataChecker {
     }
 
     /// A request of the issuing instruction is sent: a write takes functional effect now.
+    #[cold]
     pub(super) fn sent(&mut self, request: u32, r: &Request) {
         // What a prefetch brings is judged when a load takes it from L1.
         if r.load != NONE {
@@ -181,6 +185,7 @@ impl DataChecker {
     }
 
     /// A load is merged with an outstanding miss of its line.
+    #[cold]
     pub(super) fn l1_merge(&mut self, waiter: u32, line: LineAddr) {
         self.needs.insert(waiter, self.need(line));
     }
@@ -195,6 +200,7 @@ impl DataChecker {
     }
 
     /// A store that has just been sent passes through L1, where its line was `before`.
+    #[cold]
     pub(super) fn l1_written(&mut self, sm: u32, way: WayIndex, request: &CoalescedAccess, before: LineState) {
         let newest = self.ledger.newest(request.line);
         if self.omits(Mutation::L1Update) {
@@ -216,12 +222,14 @@ impl DataChecker {
     }
 
     /// The issuing load finds sectors in L1.
+    #[cold]
     pub(super) fn l1_hit(&mut self, sm: u32, way: WayIndex, line: LineAddr, sectors: SectorMask) {
         let need = self.need(line);
         self.delivered_by_l1(&need, sm, way.index(), line, sectors);
     }
 
     /// A load that was merged with a miss gets its data from the filled line.
+    #[cold]
     pub(super) fn waiter_served(&mut self, waiter: u32, w: &Request) {
         if let Some(need) = self.needs.remove(&waiter) {
             self.delivered_by_l1(&need, w.sm, w.way, w.line, w.sectors);
@@ -235,6 +243,7 @@ impl DataChecker {
     }
 
     /// A reply reaches its SM: L1 is filled, the load gets its data.
+    #[cold]
     pub(super) fn reply_arrives(&mut self, request: u32, r: &Request) {
         let mut copy = self.answers.remove(&request).unwrap_or_default();
         if r.way != NONE {
@@ -269,6 +278,7 @@ impl DataChecker {
 
     /// A request looks its line up in L2, whose state was `before`: a write arrives.
     /// `bytes`: those of a store that does not cover its sectors, if L2 counts them.
+    #[cold]
     pub(super) fn l2_access(&mut self, request: u32, r: &Request, bytes: u128, before: LineState) {
         let writes = if r.load == NONE { self.writes.remove(&request) } else { self.writes.get(&request).copied() };
         if writes.is_none() && self.ledger.line(r.line).is_none() {
@@ -297,6 +307,7 @@ impl DataChecker {
     }
 
     /// A line that was `before` is prefetched into L2.
+    #[cold]
     pub(super) fn l2_prefetched(&mut self, line: LineAddr, before: LineState) {
         if self.ledger.line(line).is_some() {
             let sectors = self.ledger.line_mut(line);
@@ -306,6 +317,7 @@ impl DataChecker {
     }
 
     /// L2 fetches sectors from memory.
+    #[cold]
     pub(super) fn fetched(&mut self, miss: u32, line: LineAddr) {
         if let Some(sectors) = self.ledger.line(line) {
             self.fills.insert(miss, std::array::from_fn(|s| sectors[s].memory.clone()));
@@ -313,6 +325,7 @@ impl DataChecker {
     }
 
     /// Memory has delivered sectors to L2.
+    #[cold]
     pub(super) fn filled(&mut self, miss: u32, line: LineAddr, sectors: SectorMask) {
         let Some(fill) = self.fills.remove(&miss) else { return };
         let merges = !self.omits(Mutation::FillMerge);
@@ -326,6 +339,7 @@ impl DataChecker {
     }
 
     /// Clean sectors of a line leave L2, and a victim buffer may keep them.
+    #[cold]
     pub(super) fn evicted(&mut self, line: LineAddr, clean: SectorMask) {
         let Some(known) = self.ledger.line(line) else { return };
         let kept = self.victims.entry(line).or_default();
@@ -333,6 +347,7 @@ impl DataChecker {
     }
 
     /// A victim buffer gives sectors back.
+    #[cold]
     pub(super) fn supplied(&mut self, line: LineAddr, sectors: SectorMask) {
         let Some(kept) = self.victims.get(&line) else { return };
         let known = self.ledger.line_mut(line);
@@ -356,6 +371,7 @@ impl DataChecker {
     }
 
     /// Dirty sectors go from L2 to memory.
+    #[cold]
     pub(super) fn written_back(&mut self, line: LineAddr, sectors: SectorMask) {
         if sectors.is_empty() || self.omits(Mutation::WriteBack) {
             return;
@@ -368,6 +384,7 @@ impl DataChecker {
     }
 
     /// L2 answers a request: what it answers must contain all that ever arrived.
+    #[cold]
     pub(super) fn l2_replies(&mut self, request: u32, r: &Request, slice: u32) {
         let Some(known) = self.ledger.line(r.line) else { return };
         let lacks =
@@ -384,6 +401,7 @@ impl DataChecker {
     }
 
     /// The host writes to a line: memory has the bytes, and L2 too if the line is there, where it was `before`.
+    #[cold]
     pub(super) fn host_wrote(
         &mut self,
         line: LineAddr,

@@ -68,6 +68,7 @@ impl DataChecker {
     }
 
     /// A store of a stack's SM is in memory.
+    #[cold]
     pub(in crate::machine) fn stack_write(&mut self, request: u32, r: &Request) {
         let Some(numbers) = self.writes.remove(&request) else { return };
         let known = self.ledger.line_mut(r.line);
@@ -82,6 +83,7 @@ impl DataChecker {
     }
 
     /// A stack's SM reads memory.
+    #[cold]
     pub(in crate::machine) fn stack_read(&mut self, request: u32, r: &Request) {
         if let Some(known) = self.ledger.line(r.line) {
             let copy: LineCopy = known.each_ref().map(|s| s.memory.clone());

@@ -34,6 +34,7 @@ impl DataChecker {
     }
 
     /// Pages with these lines have come.
+    #[cold]
     pub(in crate::machine) fn page_in(&mut self, lines: Range<u64>) {
         for line in lines.map(LineAddr) {
             self.pages.here.insert(line);
@@ -45,6 +46,7 @@ impl DataChecker {
     }
 
     /// Pages with these lines have left.
+    #[cold]
     pub(in crate::machine) fn page_out(&mut self, lines: Range<u64>, copied: bool) {
         for line in lines.map(LineAddr) {
             self.pages.here.remove(&line);
@@ -60,6 +62,7 @@ impl DataChecker {
     }
 
     /// The issuing access is served by the host's copy.
+    #[cold]
     pub(in crate::machine) fn remote(&mut self, request: &CoalescedAccess, write: bool) {
         let line = request.line;
         if write {

@@ -6,6 +6,7 @@
 
 mod copy;
 
+use super::check::DataChecker;
 use super::home::Home;
 use super::l2::Miss;
 use super::tables::{Table, TableLookup};
@@ -46,16 +47,19 @@ struct Partition {
     lines: Paged<Option<LineAddr>>,
 }
 
-impl Partition {
-    /// The image of memory follows a request that the mechanism is about to see.
-    fn update_image(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
-        let Some(image) = &mut self.image else { return };
-        *self.lines.get_mut(asked.home.local.0) = Some(asked.line);
-        if asked.miss == NONE {
-            let mut data = ZEROS;
-            memory(asked.line, &mut data);
-            image.write(asked.home.local, asked.sectors, &data);
-        }
+/// The image of memory follows a request that the mechanism is about to see.
+#[cold]
+fn image_follows(
+    image: &mut MemoryImage,
+    lines: &mut Paged<Option<LineAddr>>,
+    asked: Deferred,
+    memory: &mut dyn FnMut(LineAddr, &mut Line),
+) {
+    *lines.get_mut(asked.home.local.0) = Some(asked.line);
+    if asked.miss == NONE {
+        let mut data = ZEROS;
+        memory(asked.line, &mut data);
+        image.write(asked.home.local, asked.sectors, &data);
     }
 }
 
@@ -197,27 +201,38 @@ impl MemorySides {
         chain.iter().find_map(|side| side.note(home.local)).unwrap_or_default()
     }
 
+    /// What memory held when a request was planned, after the check that a fill would deliver that.
+    #[cold]
+    fn check(&mut self, asked: Deferred, checker: &mut DataChecker) -> Option<Box<Line>> {
+        if asked.miss != NONE {
+            checker.check_delivery(asked.line, self.wrong_sectors(&asked));
+        }
+        self.expected(&asked)
+    }
+
     /// Asks the mechanism; what it answers is in `self.plan`.
     #[allow(clippy::inline_always, reason = "as with what calls it")]
     #[inline(always)]
-    fn plan(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
-        let partition = &mut self.partitions[usize::from(asked.home.partition)];
-        let fills = asked.miss != NONE;
-        if partition.image.is_some() {
-            partition.update_image(asked, memory);
-        }
-        let Partition { chain, image, .. } = partition;
+    fn plan<const FILLS: bool>(&mut self, asked: Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+        let Partition { chain, image, lines, .. } = &mut self.partitions[usize::from(asked.home.partition)];
+        let data = match image {
+            None => &ZEROS,
+            Some(image) => {
+                image_follows(image, lines, asked, memory);
+                image.line(asked.home.local)
+            }
+        };
         let request = LineRequest {
             line: asked.home.local,
             address: asked.line,
             sectors: asked.sectors,
             resident: asked.resident,
-            kind: if fills { LineKind::Fill } else { LineKind::WriteBack },
-            data: image.as_ref().map_or(&ZEROS, |image| image.line(asked.home.local)),
+            kind: if FILLS { LineKind::Fill } else { LineKind::WriteBack },
+            data,
         };
         self.plan.steps.clear();
         self.plan.fill = SectorMask::NONE;
-        if fills {
+        if FILLS {
             Below(chain).read(&request, &mut self.plan);
         } else {
             Below(chain).write(&request, &mut self.plan);
@@ -270,17 +285,24 @@ impl Machine {
         }
     }
 
-    /// L2 asks memory for something. Who looks at no data is asked at once, others when the bytes of memory are at hand.
+    /// L2 asks memory for something, `FILLS` if it is a miss. Who looks at no data is asked at once, others when the bytes of
+    /// memory are at hand.
     #[allow(clippy::inline_always, reason = "as with what it calls")]
     #[inline(always)]
-    pub(super) fn submit_to_sides(&mut self, asked: Deferred) {
-        let Some(sides) = &mut self.sides else { return };
-        if sides.looks_at_data {
-            sides.deferred.push(asked);
-            *self.slots_held(asked.home.slice, HeldSlot::of(asked.miss)) += 1;
+    pub(super) fn submit_to_sides<const FILLS: bool>(&mut self, asked: Deferred) {
+        if self.sides.as_ref().is_some_and(|sides| sides.looks_at_data) {
+            self.defer(asked);
         } else {
-            self.plan_and_start(&asked, &mut |_, _| ());
+            self.plan_and_start::<FILLS>(asked, &mut |_, _| ());
         }
+    }
+
+    /// Keeps a request until the bytes of memory are at hand.
+    #[inline(never)]
+    fn defer(&mut self, asked: Deferred) {
+        let Some(sides) = &mut self.sides else { return };
+        sides.deferred.push(asked);
+        *self.slots_held(asked.home.slice, HeldSlot::of(asked.miss)) += 1;
     }
 
     /// Shows the mechanism what the last event asked of memory, and begins what it plans. `memory` reads the program's memory.
@@ -290,7 +312,11 @@ impl Machine {
         let mut deferred = std::mem::take(&mut sides.deferred);
         for asked in deferred.drain(..) {
             *self.slots_held(asked.home.slice, HeldSlot::of(asked.miss)) -= 1;
-            self.plan_and_start(&asked, &mut memory);
+            if asked.miss == NONE {
+                self.plan_and_start::<false>(asked, &mut memory);
+            } else {
+                self.plan_and_start::<true>(asked, &mut memory);
+            }
         }
         // A plan that has ended already may have let others ask.
         if let Some(sides) = &mut self.sides
@@ -303,41 +329,30 @@ impl Machine {
     /// Shows the mechanism a request, and begins what it plans.
     #[allow(clippy::inline_always, reason = "whether it is a fill is known where it is called, which saves half of it")]
     #[inline(always)]
-    fn plan_and_start(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+    fn plan_and_start<const FILLS: bool>(&mut self, asked: Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         let Some(sides) = &mut self.sides else { return };
-        sides.plan(asked, memory);
-        let expected = if self.checker.is_some() { self.check_sides(asked) } else { None };
-        let Some(sides) = &mut self.sides else { return };
+        sides.plan::<FILLS>(asked, memory);
+        let expected = self.checker.as_mut().and_then(|checker| sides.check(asked, checker));
         let more = sides.plan.fill.without(asked.sectors);
-        if asked.miss != NONE && !more.is_empty() {
+        if FILLS && !more.is_empty() {
             let Miss { slice, way, sectors } = &mut self.misses[asked.miss];
             *sectors = asked.sectors.or(self.slices[usize::from(*slice)].extend_fill(*way, more));
         }
         // Most plans are one access to DRAM: those need no record of what has ended.
         if let [Step { what: Move::Dram { at, sectors, dir, why }, gates_reply: true, .. }] = sides.plan.steps[..]
-            && (dir == Dir::Read) == (asked.miss != NONE)
+            && (dir == Dir::Read) == FILLS
         {
             sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
-            let tag = if asked.miss == NONE { NONE } else { Event::new(Event::FILL, asked.miss).0 };
+            let tag = if FILLS { Event::new(Event::FILL, asked.miss).0 } else { NONE };
             self.send_to_dram(asked.home.access_at(at, sectors, dir, tag), asked.ready);
         } else {
             self.run_plan(asked, expected);
         }
     }
 
-    /// What memory held when a request was planned, after the check that a fill would deliver that.
-    #[cold]
-    fn check_sides(&mut self, asked: &Deferred) -> Option<Box<Line>> {
-        let (Some(sides), Some(checker)) = (&mut self.sides, &mut self.checker) else { return None };
-        if asked.miss != NONE {
-            checker.check_delivery(asked.line, sides.wrong_sectors(asked));
-        }
-        sides.expected(asked)
-    }
-
     /// Begins a plan of several steps.
     #[inline(never)]
-    fn run_plan(&mut self, asked: &Deferred, expected: Option<Box<Line>>) {
+    fn run_plan(&mut self, asked: Deferred, expected: Option<Box<Line>>) {
         let Some(sides) = &mut self.sides else { return };
         let kept = HeldSlot::of(asked.miss);
         let running = sides.running.add(Running {
