@@ -13,6 +13,7 @@
 //! * [`config`]: reading what people write in TOML, all errors at once;
 //! * [`settings`]: what can be set of a mechanism;
 //! * [`text`], [`files`], [`fnv`]: columns for people, files that are there whole or not at all, checksums;
+//! * [`prefetch`]: a hint to the caches of the host;
 //! * [`nearest`]: "did you mean …", for every name that people type.
 //!
 //! Invariant: this crate depends on no other crate of the workspace, knows neither PTX nor time, and never allocates on
@@ -37,6 +38,7 @@ pub mod image;
 pub mod nearest;
 pub mod op;
 pub mod paged;
+pub mod prefetch;
 pub mod random;
 pub mod settings;
 pub mod stats;
@@ -52,4 +54,5 @@ pub use op::{
     WarpOp, WarpSource, WatchPoint,
 };
 pub use paged::Paged;
+pub use prefetch::prefetch;
 pub use stats::Stats;

@@ -183,6 +183,15 @@ impl GridSource for Execution<'_> {
         self.x.watch.as_ref().map_or(&[], |watch| &watch.values)
     }
 
+    #[inline]
+    fn prefetch(&self, w: WarpId, near: bool) {
+        let warps = self.state.warps_per_cta();
+        let (slot, warp) = (w.0 as usize / warps, w.0 as usize % warps);
+        if let Some(warp) = self.slots.get(slot).and_then(|place| place.cta.warps.get(warp)) {
+            if near { warp.prefetch() } else { strata_core::prefetch(warp) }
+        }
+    }
+
     fn read_line(&self, line: LineAddr, out: &mut [u8; LINE_BYTES as usize]) {
         self.state.memory.read_line(line, out);
     }

@@ -20,7 +20,7 @@ use crate::kernel::{Callee, Code, Exit, Kernel, NO_BLOCK};
 use crate::lanes::read_lanes;
 use crate::program::FUNCTION_WINDOW;
 use crate::turn::{Grant, Turn};
-use strata_core::{LANES, LaneMask, WarpOp};
+use strata_core::{LANES, LaneMask, WarpOp, prefetch};
 
 /// Backward branches after which a split gives way. An iteration that looks like waiting for another thread counts
 /// [`SPIN_WEIGHT`] times: see [`Exec::synchronised`].
@@ -203,6 +203,20 @@ impl Warp {
             if let Some(stop) = self.run_split::<LISTEN>(x, kernel, barriers, visits, turn) {
                 return stop;
             }
+        }
+    }
+
+    /// Asks the host's caches for what its next instructions need.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        if let Some(split) = self.splits.first() {
+            prefetch(split);
+        }
+        if let Some(predicates) = self.predicates.first() {
+            prefetch(predicates);
+        }
+        for unit in self.units.iter().take(8) {
+            prefetch(unit);
         }
     }
 

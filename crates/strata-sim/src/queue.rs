@@ -128,6 +128,13 @@ impl<E: Copy + Ord> EventQueue<E> {
         Some((self.now, entry.event))
     }
 
+    /// The event that comes after so many others, if that is known already.
+    #[inline]
+    pub fn upcoming(&self, others: usize) -> Option<E> {
+        let at = self.open.len().checked_sub(others + 1)?;
+        Some(self.open[at].event)
+    }
+
     /// Opens the next bucket that holds anything.
     fn open_next(&mut self) -> bool {
         if self.in_ring == 0 {

@@ -35,6 +35,12 @@ impl<T> Slab<T> {
         self.free.push(at);
     }
 
+    /// What is at a place, if there is such a place.
+    #[inline]
+    pub(crate) fn get(&self, at: u32) -> Option<&T> {
+        self.items.get(at as usize)
+    }
+
     /// How many are in.
     pub(crate) fn len(&self) -> usize {
         self.items.len() - self.free.len()

@@ -144,6 +144,20 @@ pub struct Tags {
 }
 
 impl Tags {
+    /// Asks the host's caches for the row of a set.
+    #[inline]
+    pub(crate) fn prefetch_set(&self, set: u32) {
+        self.rows.prefetch(set);
+    }
+
+    /// Asks the host's caches for a way, by its number in the array.
+    #[inline]
+    pub(crate) fn prefetch_way(&self, way: u32) {
+        if let Some(way) = self.array.get(way as usize) {
+            strata_core::prefetch(way);
+        }
+    }
+
     /// An empty array of at most 256 ways.
     pub fn new(sets: u32, ways: u32) -> Self {
         let n = (sets * ways) as usize;

@@ -51,6 +51,14 @@ impl SetRows {
         (line ^ line >> 8 ^ line >> 16) as u8
     }
 
+    /// Asks the host's caches for the words of a set.
+    #[inline]
+    pub(super) fn prefetch(&self, set: u32) {
+        if let Some(word) = self.words.get(set as usize * 2 * self.per_set) {
+            strata_core::prefetch(word);
+        }
+    }
+
     /// The words of a set: its marks and its order.
     #[inline]
     fn words_of(&self, set: u32) -> (&[[u8; WORD]], &[[u8; WORD]]) {

@@ -71,6 +71,12 @@ impl L1 {
         [prefetches, policy].concat()
     }
 
+    /// Asks the host's caches for a way, by its number.
+    #[inline]
+    pub(super) fn prefetch_way(&self, way: u32) {
+        self.tags.prefetch_way(way);
+    }
+
     /// Its capacity in lines.
     pub(super) fn lines(&self) -> usize {
         self.tags.len()

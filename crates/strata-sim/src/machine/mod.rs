@@ -60,6 +60,7 @@ mod host;
 mod issue;
 mod l1;
 mod l2;
+mod lookahead;
 mod memory;
 mod memory_unit;
 mod names;
@@ -410,7 +411,6 @@ impl Machine {
         let sms = self.config.sm.count;
         let slots = (u64::from(per_sm) * u64::from(sms)).min(source.ctas()) as u32;
         let warps_per_cta = source.warps_per_cta();
-        self.warps.clear();
         self.warps.resize_with((slots * warps_per_cta) as usize, WarpState::new);
         self.load_candidates(source);
         let mut views = Views::new(source.instructions());
@@ -431,6 +431,7 @@ impl Machine {
                 }
                 return Err(MachineError::Hang(self.describe_hang(warps_per_cta)));
             };
+            self.look_ahead(source);
             if event.kind() != Event::WARP {
                 self.handle(t, event);
                 self.plan_requests(source);

@@ -2,7 +2,7 @@
 
 use super::NONE;
 use crate::view::MicroOp;
-use strata_core::{OpBatch, Stop};
+use strata_core::{OpBatch, Stop, prefetch};
 
 /// When a register is ready, as the scoreboard keeps it: twice the core cycle, and one more if memory brings its value, so
 /// that the latest of several also says what was waited for.
@@ -109,6 +109,17 @@ impl WarpState {
         ready.fill(Ready::at(0));
         let epoch = self.epoch + 1;
         *self = Self { sm, cta, epoch, scheduler, time: at, started: at, ..Self::with_buffers(batch, ready) };
+    }
+
+    /// Asks the host's caches for its scoreboard and its operations.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        if let Some(ready) = self.ready.first() {
+            prefetch(ready);
+        }
+        if let Some(op) = self.batch.ops.get(self.next as usize) {
+            prefetch(op);
+        }
     }
 
     /// True if it waits for a register.
