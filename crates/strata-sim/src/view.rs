@@ -80,6 +80,20 @@ pub struct MicroOp {
     sources: u8,
 }
 
+impl MicroOp {
+    /// True for what takes one issue slot, or none, and ends after its latency, whatever memory and other warps do: arithmetic.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.memory == MemoryClass::None && self.issues <= 1 && self.unit != ExecutionUnit::Control
+    }
+
+    /// How many registers it writes.
+    #[inline]
+    pub(crate) fn targets(&self) -> usize {
+        usize::from(self.targets)
+    }
+}
+
 /// The view of one segment.
 #[derive(Clone, Debug)]
 pub struct View {

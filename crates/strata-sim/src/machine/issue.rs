@@ -4,7 +4,7 @@
 //! calendars, so they need no event of their own; accesses to global memory wait for their cycle to come.
 
 use super::warp::{NEVER, Ready, WarpState};
-use super::{Event, Machine, NONE, Sm};
+use super::{Event, Machine, NONE, Scheduler, Sm};
 use crate::calendar::{Calendar, RUN_AHEAD};
 use crate::coalesce::bank_conflicts;
 use crate::config::{GpuConfig, SchedulerPolicy};
@@ -289,7 +289,14 @@ fn run_ahead(
 ) -> Pause {
     let scheduler = &mut sm.schedulers[w.scheduler as usize];
     scheduler.issue.forget(now);
+    let in_turns = config.sm.policy == SchedulerPolicy::LooseRoundRobin;
     while let Some(op) = view.ops.get(w.next as usize) {
+        if op.is_plain() && w.slots_taken == 0 && w.issued == NEVER && !in_turns {
+            match issue_plain(w, scheduler, view, now, stats) {
+                Some(pause) => return pause,
+                None => continue,
+            }
+        }
         let mut ready = Ready::at(w.time);
         for &r in view.touched(op) {
             ready = ready.max(w.ready[usize::from(r)]);
@@ -382,12 +389,76 @@ fn run_ahead(
         w.issued = NEVER;
         w.slots_taken = 0;
         w.next += 1;
-        if config.sm.policy == SchedulerPolicy::LooseRoundRobin {
+        if in_turns {
             // Others have their turn between any two instructions of a warp.
             return Pause::Until(w.time);
         }
     }
     Pause::SegmentEnds
+}
+
+/// Issues plain operations of a view until one must wait, or another kind comes (`None`). This is most of what warps do: time and
+/// place stay in registers of the host.
+#[inline]
+fn issue_plain(
+    w: &mut WarpState,
+    scheduler: &mut Scheduler,
+    view: &View,
+    now: u64,
+    stats: &mut MachineStats,
+) -> Option<Pause> {
+    let (mut time, mut next) = (w.time, w.next);
+    let ready = &mut w.ready[..];
+    let mut pause = None;
+    while let Some(op) = view.ops.get(next as usize)
+        && op.is_plain()
+    {
+        let touched = view.touched(op);
+        let mut operands = Ready::at(time);
+        for &r in touched {
+            operands = operands.max(ready[usize::from(r)]);
+        }
+        if operands == Ready::PENDING {
+            let pending = touched.iter().find(|&&r| ready[usize::from(r)] == Ready::PENDING);
+            w.blocked = pending.map_or(NONE, |&r| u32::from(r));
+            pause = Some(Pause::Blocked);
+            break;
+        }
+        let targets = &touched[..op.targets()];
+        if op.issues == 0 {
+            // Folded into another instruction: its result is there when its operands are.
+            for &r in targets {
+                ready[usize::from(r)] = operands;
+            }
+            next += 1;
+            continue;
+        }
+        let at = operands.cycle();
+        let unit = &mut scheduler.units[op.unit as usize];
+        let interval = u32::from(op.interval);
+        if interval > 1 {
+            unit.forget(now);
+        }
+        if at > now + RUN_AHEAD {
+            pause = Some(Pause::Until(at));
+            break;
+        }
+        let Some(slot) = take_slot(&mut scheduler.issue, unit, at, interval) else {
+            pause = Some(Pause::Until(now + RUN_AHEAD / 2));
+            break;
+        };
+        if operands.is_from_memory() {
+            stats.stall_memory += at - time;
+        }
+        stats.stall_unit += slot - at;
+        time = slot + 1;
+        for &r in targets {
+            ready[usize::from(r)] = Ready::at(slot + u64::from(op.latency));
+        }
+        next += 1;
+    }
+    (w.time, w.next) = (time, next);
+    pause
 }
 
 /// Takes the first cycle at or after `from` at which an instruction can issue to a unit that it occupies for `interval`
