@@ -32,6 +32,14 @@ const CODEC_CYCLES: Setting = Setting {
     source: "Buddy Compression, section IV-A: 11 DRAM cycles",
 };
 
+const CODEC: Setting = Setting {
+    key: "codec",
+    default: "bpc",
+    allowed: Allowed::Choice(&["bpc", "raw"]),
+    meaning: "how entries are compressed; `raw`: not at all, which sets what the mechanism costs apart from what compression gives",
+    source: "Buddy Compression, section II-B: BPC",
+};
+
 const SHADOW_CACHES: Setting = Setting {
     key: "shadow_caches",
     default: "off",
@@ -59,6 +67,7 @@ pub const BUDDY: &[Setting] = &[
     METADATA_CACHE,
     METADATA_WAYS,
     METADATA_CYCLES,
+    CODEC,
     CODEC_CYCLES,
     SHADOW_CACHES,
 ];
@@ -75,6 +84,7 @@ pub const BPC: &[Setting] = &[
     METADATA_CACHE,
     METADATA_WAYS,
     METADATA_CYCLES,
+    CODEC,
     CODEC_CYCLES,
     SHADOW_CACHES,
 ];
@@ -88,6 +98,8 @@ pub struct Settings {
     pub metadata_ways: u32,
     /// L2 cycles of a hit.
     pub metadata_cycles: u32,
+    /// Nothing is compressed.
+    pub stores_raw: bool,
     /// DRAM cycles of a compression or decompression.
     pub codec_dram_cycles: u32,
     /// Count what caches of other sizes would hit.
@@ -101,6 +113,7 @@ impl Settings {
             metadata_cache: Some(values.size("metadata_cache")),
             metadata_ways: values.whole("metadata_ways") as u32,
             metadata_cycles: values.whole("metadata_cycles") as u32,
+            stores_raw: values.text("codec") == "raw",
             codec_dram_cycles: values.whole("codec_cycles") as u32,
             shadows: values.text("shadow_caches") == "on",
         }

@@ -5,7 +5,10 @@
 //! L2 does not have the whole line, the entry is read, decompressed and merged first. Nothing moves when an entry grows or
 //! shrinks: its places on both sides are fixed by the target.
 //!
-//! An entry that is all zero is in its metadata alone; one that is stored as it is needs no decompression.
+//! An entry that is all zero is in its metadata alone: what is written to it merges without a read. One that is stored as it is
+//! needs no codec and is memory like any other: of it the wanted sectors are read and the dirty ones written. It becomes a
+//! compressed one only when L2 writes a line back that it has whole, because nobody reads memory just to compress it. Where
+//! the target keeps 8 bytes of an entry, its sectors lie across those of both memories, and it moves whole.
 
 use crate::allocations::Allocations;
 use crate::settings::Settings;
@@ -45,6 +48,8 @@ pub struct CompressedSide {
     codec_cycles: u32,
     metadata: Option<TableSpec>,
     parts: Option<Declared>,
+    /// Nothing is compressed.
+    stores_raw: bool,
     states: States,
     shadows: Option<Shadows>,
     counts: Counts,
@@ -79,6 +84,11 @@ struct Placed {
 }
 
 impl Placed {
+    /// True if the sectors of an entry in this state are found where those of the line would be, each for itself.
+    fn has_sectors(&self, state: EntryState) -> bool {
+        state == EntryState::B128 && self.target != Some(Target::X16)
+    }
+
     fn split(&self, state: EntryState) -> Split {
         match self.target {
             Some(target) => Split::of(state, target),
@@ -107,8 +117,9 @@ impl CompressedSide {
         let time = gpu.clock.dram.span(Cycles(u64::from(settings.codec_dram_cycles)));
         let codec_cycles = gpu.clock.l2.next(time).0 as u32;
         let shadows = settings.shadows.then(|| Shadows::new(gpu.dram.channels, settings.metadata_ways));
-        let (states, counts) = (States::default(), Counts::default());
-        Self { purpose, codec_cycles, metadata, parts: None, states, shadows, counts }
+        let stores_raw = settings.stores_raw;
+        let states = States::of_memory(if stores_raw { EntryState::B128 } else { EntryState::Zero });
+        Self { purpose, codec_cycles, metadata, parts: None, stores_raw, states, shadows, counts: Counts::default() }
     }
 
     /// Where a line's entry is; none if it is not compressed.
@@ -142,8 +153,9 @@ impl CompressedSide {
         }
     }
 
-    fn state_of(data: &Line) -> EntryState {
-        EntryState::of(Codec::Bpc.size(data))
+    /// How a line is stored that is known whole.
+    fn state_of(&self, data: &Line) -> EntryState {
+        if self.stores_raw { EntryState::B128 } else { EntryState::of(Codec::Bpc.size(data)) }
     }
 }
 
@@ -186,9 +198,24 @@ impl Planner<'_> {
     /// Moves the sectors of the entry, on both sides at once.
     fn transfer(&mut self, state: EntryState, dir: Dir, why: TrafficId, after: StepSet) -> StepSet {
         let Split { device, buddy } = self.placed.split(state);
+        self.transfer_parts(SectorMask((1 << device) - 1), buddy, dir, why, after)
+    }
+
+    /// Moves some sectors of an entry that is stored as it is: those that the device has no room for are in buddy memory.
+    fn transfer_sectors(&mut self, sectors: SectorMask, dir: Dir, why: TrafficId, after: StepSet) -> StepSet {
+        let (device, buddy) = self.sides_of(sectors);
+        self.transfer_parts(device, buddy.count(), dir, why, after)
+    }
+
+    /// Where sectors of an entry that is stored as it is lie: on the device, and in buddy memory.
+    fn sides_of(&self, sectors: SectorMask) -> (SectorMask, SectorMask) {
+        let on_device = SectorMask((1 << self.placed.split(EntryState::B128).device) - 1);
+        (sectors.and(on_device), sectors.without(on_device))
+    }
+
+    fn transfer_parts(&mut self, sectors: SectorMask, buddy: u32, dir: Dir, why: TrafficId, after: StepSet) -> StepSet {
         let mut moved = after;
-        if device > 0 {
-            let sectors = SectorMask((1 << device) - 1);
+        if !sectors.is_empty() {
             moved = moved.and(self.plan.add(Move::Dram { at: self.placed.at, sectors, dir, why }, after, true));
         }
         if buddy > 0 {
@@ -225,29 +252,50 @@ impl MemorySide for CompressedSide {
         self.shadow(request);
         let Some(mut planner) = self.planner(request, plan) else { return below.read(request, plan) };
         let state = self.states.get(request.line);
-        debug_assert_eq!(state, Self::state_of(request.data), "metadata of {:?}", request.address);
-        planner.fetch(state, TrafficId::DATA);
+        debug_assert!(
+            state == EntryState::B128 || state == self.state_of(request.data),
+            "metadata of {:?}",
+            request.address
+        );
         self.counts.fills += 1;
-        self.counts.fills_over_link += u64::from(planner.placed.split(state).buddy > 0);
-        plan.fill = SectorMask::ALL;
+        if planner.placed.has_sectors(state) {
+            let known = planner.metadata(Dir::Read, StepSet::NONE);
+            planner.transfer_sectors(request.sectors, Dir::Read, TrafficId::DATA, known);
+            self.counts.fills_over_link += u64::from(!planner.sides_of(request.sectors).1.is_empty());
+            plan.fill = request.sectors;
+        } else {
+            planner.fetch(state, TrafficId::DATA);
+            self.counts.fills_over_link += u64::from(planner.placed.split(state).buddy > 0);
+            plan.fill = SectorMask::ALL;
+        }
     }
 
     fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
         self.shadow(request);
         let Some(mut planner) = self.planner(request, plan) else { return below.write(request, plan) };
-        let new = Self::state_of(request.data);
-        let old = self.states.set(request.line, new);
+        let old = self.states.get(request.line);
         let whole = request.resident == SectorMask::ALL;
+        let by_sector = planner.placed.has_sectors(old);
+        let new = if by_sector && !whole { old } else { self.state_of(request.data) };
+        self.states.set(request.line, new);
         self.counts.write_backs += 1;
-        self.counts.write_backs_over_link += u64::from(planner.placed.split(new).buddy > 0);
         self.counts.grown += u64::from(new > old);
-        self.counts.merges += u64::from(!whole);
+        if by_sector && new == old {
+            let known = planner.metadata(Dir::Read, StepSet::NONE);
+            let tried = if whole { planner.codec(planner.parts.compressor, known) } else { known };
+            planner.transfer_sectors(request.sectors, Dir::Write, TrafficId::DATA, tried);
+            self.counts.write_backs_over_link += u64::from(!planner.sides_of(request.sectors).1.is_empty());
+            return;
+        }
+        self.counts.write_backs_over_link += u64::from(planner.placed.split(new).buddy > 0);
+        self.counts.merges += u64::from(!whole && old != EntryState::Zero);
         let merged = if whole { StepSet::NONE } else { planner.fetch(old, planner.parts.merge) };
         planner.store(new, new != old, whole, merged);
     }
 
     fn host_wrote(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>) {
-        self.states.set(request.line, Self::state_of(request.data));
+        let state = self.state_of(request.data);
+        self.states.set(request.line, state);
         below.host_wrote(request);
     }
 
@@ -269,7 +317,7 @@ impl MemorySide for CompressedSide {
                 "buddy.merges",
                 "bpc.merges",
                 requests,
-                "write-backs of lines that L2 did not have whole: the entry is read first",
+                "write-backs of compressed entries that L2 did not have whole: the entry is read first",
                 c.merges,
             ),
             (
@@ -377,7 +425,6 @@ mod tests {
     fn a_fill_waits_for_metadata_then_for_both_sides_then_for_the_decompressor() {
         check_read(Target::X2, &entry(64), &["0:table<", "1:dram<2", "11:unit"]);
         check_read(Target::X4, &entry(64), &["0:table<", "1:dram<1", "1:link<1", "111:unit"]);
-        check_read(Target::X2, &entry(128), &["0:table<", "1:dram<2", "1:link<2"]);
         check_read(Target::X16, &entry(32), &["0:table<", "1:dram<1", "1:link<1", "111:unit"]);
         check_read(Target::X2, &[0; 128], &["0:table<"]);
         // Not compressed: as if nothing was there.
@@ -401,9 +448,50 @@ mod tests {
 
     #[test]
     fn of_a_line_that_l2_has_in_part_the_entry_is_read_first() {
-        let merged = ["0:table<", "1:dram<2", "1:link<2", "111:unit", "1000:dram>1", "1000:table>"];
-        check_write(&entry(128), 0b0001, &entry(32), &merged);
+        let merged = ["0:table<", "1:dram<2", "11:unit", "100:unit", "1000:dram>1", "1000:table>"];
+        check_write(&entry(64), 0b0001, &entry(32), &merged);
+        // Zeros need not be read.
         check_write(&[0; 128], 0b0001, &entry(32), &["0:table<", "1:unit", "10:dram>1", "10:table>"]);
+    }
+
+    /// Plans of a fill and of a write-back of an entry that is stored as it is; `whole`: L2 has all of it.
+    #[track_caller]
+    fn check_raw(target: Target, sectors: u8, whole: bool, fill: &[&str], write_back: &[&str]) {
+        let (mut chain, data) = (chain(target), entry(128));
+        chain.ask(&request(LineKind::HostWrite, 0, &data));
+        let asks = |kind, resident| LineRequest { sectors: SectorMask(sectors), ..request(kind, resident, &data) };
+        let plan = chain.ask(&asks(LineKind::Fill, 0));
+        assert_eq!((brief(&plan), plan.fill), (fill.iter().map(|&s| s.to_owned()).collect(), SectorMask(sectors)));
+        let resident = if whole { 0b1111 } else { sectors };
+        assert_eq!(brief(&chain.ask(&asks(LineKind::WriteBack, resident))), write_back);
+    }
+
+    #[test]
+    fn what_is_stored_as_it_is_moves_by_sector() {
+        check_raw(Target::X2, 0b0001, false, &["0:table<", "1:dram<1"], &["0:table<", "1:dram>1"]);
+        check_raw(Target::X2, 0b1100, false, &["0:table<", "1:link<2"], &["0:table<", "1:link>2"]);
+        let across = ["0:table<", "1:dram<1", "1:link<1"];
+        check_raw(Target::X2, 0b0110, false, &across, &["0:table<", "1:dram>1", "1:link>1"]);
+        check_raw(Target::X4Over3, 0b0110, false, &["0:table<", "1:dram<2"], &["0:table<", "1:dram>2"]);
+        // A whole line might compress now: that is tried, and still only what is dirty is written.
+        check_raw(Target::X2, 0b0001, true, &["0:table<", "1:dram<1"], &["0:table<", "1:unit", "10:dram>1"]);
+    }
+
+    #[test]
+    fn an_entry_is_compressed_again_only_by_a_line_that_l2_has_whole() {
+        let mut chain = chain(Target::X2);
+        chain.ask(&request(LineKind::HostWrite, 0, &entry(128)));
+        // In memory it would compress now, but nobody has read it.
+        let part = chain.ask(&request(LineKind::WriteBack, 0b0001, &entry(32)));
+        assert_eq!(
+            (brief(&part), chain.stored_bytes(8)),
+            (vec!["0:table<".to_owned(), "1:dram>1".to_owned()], Bytes(128))
+        );
+        let fill = chain.ask(&request(LineKind::Fill, 0, &entry(32)));
+        assert_eq!(fill.fill, SectorMask(0b0001));
+        chain.ask(&request(LineKind::WriteBack, 0b1111, &entry(32)));
+        assert_eq!(chain.stored_bytes(8), Bytes(32));
+        assert_eq!(chain.count("buddy.merges"), 0);
     }
 
     #[test]
@@ -425,7 +513,7 @@ mod tests {
         let data = entry(128);
         chain.ask(&request(LineKind::HostWrite, 0, &data));
         let plan = chain.ask(&request(LineKind::Fill, 0, &data));
-        assert_eq!((brief(&plan), plan.fill), (vec!["0:dram<4".to_owned()], SectorMask::ALL));
+        assert_eq!((brief(&plan), plan.fill), (vec!["0:dram<1".to_owned()], SectorMask(0b0001)));
     }
 
     /// Whatever is compressed, every sector that is wanted comes, in plans that can be carried out.

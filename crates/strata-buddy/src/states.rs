@@ -4,17 +4,16 @@ use crate::EntryState;
 use strata_core::Paged;
 use strata_sim::seam::LocalLine;
 
-/// A state per line; memory that nobody wrote is zero.
+/// A state per line.
 #[derive(Debug)]
 pub(crate) struct States(Paged<EntryState>);
 
-impl Default for States {
-    fn default() -> Self {
-        Self(Paged::filled_with(EntryState::Zero))
-    }
-}
-
 impl States {
+    /// Of memory that nobody has written yet, and which is in this state.
+    pub(crate) fn of_memory(unwritten: EntryState) -> Self {
+        Self(Paged::filled_with(unwritten))
+    }
+
     /// The state of a line's entry.
     pub(crate) fn get(&self, line: LocalLine) -> EntryState {
         *self.0.get(line.0)
