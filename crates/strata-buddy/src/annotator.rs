@@ -1,12 +1,10 @@
 //! Gives allocations their targets as a program makes them, and keeps the books of both memories.
 
+use crate::share::Share;
 use crate::{Target, Targets};
 use std::collections::{BTreeMap, BTreeSet};
 use strata_core::config::format_size;
 use strata_core::{Addr, Bytes};
-
-/// Bytes of a page: the larger of the GPU's two (section III).
-const PAGE: u64 = 2 << 20;
 
 /// Buddy memory over device memory: what a target of 4x needs (section III).
 const CARVE_OUT: u64 = 3;
@@ -45,26 +43,6 @@ pub enum Refused {
         /// Capacity of that memory in bytes.
         of: u64,
     },
-}
-
-/// What an allocation takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Share {
-    device: u64,
-    buddy: u64,
-}
-
-impl Share {
-    /// Compressed allocations are whole pages, of each of which a part is on the device and the rest of what it can hold in
-    /// buddy memory.
-    fn of(size: u64, target: Target) -> Self {
-        if target == Target::X1 {
-            return Self { device: size, buddy: 0 };
-        }
-        let pages = size.div_ceil(PAGE);
-        let device = pages * PAGE / 128 * u64::from(target.device_bytes());
-        Self { device, buddy: pages * PAGE - device }
-    }
 }
 
 /// The allocations of a program and what they take.

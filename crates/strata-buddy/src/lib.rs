@@ -10,9 +10,9 @@
 //! use strata_buddy::{Allocation, Design, EntryState, Histogram, Profile, Rule, Target};
 //! use strata_core::Bytes;
 //!
-//! // Two snapshots of one allocation: all zero at the start, half of each entry at the end.
+//! // Two snapshots of one allocation of 64 pages: all zero at the start, half of each entry at the end.
 //! let snapshots = [EntryState::Zero, EntryState::B64].map(|state| std::iter::repeat_n(state, 1000).collect());
-//! let allocation = Allocation { name: "wave".into(), bytes: Bytes(128_000), snapshots: snapshots.into() };
+//! let allocation = Allocation { name: "wave".into(), bytes: Bytes(128 << 20), snapshots: snapshots.into() };
 //! let choice = Profile::new([allocation]).choose(Design::PerAllocation, &Rule::default());
 //! assert_eq!(choice.targets.get("wave"), Target::X2);
 //! assert_eq!((choice.outcome.ratio(), choice.outcome.buddy_accesses()), (2.0, 0.0));
@@ -52,6 +52,7 @@ pub mod observation;
 mod profile;
 pub mod settings;
 mod shadow;
+mod share;
 mod side;
 mod states;
 mod target;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use strata_buddy::observation::{Observation, Wanted};
 use strata_buddy::{Choice, SNAPSHOTS};
 use strata_codec::SizeClasses;
+use strata_core::Bytes;
 use strata_core::config::format_size;
 use strata_core::files;
 use strata_run::LabError;
@@ -82,17 +83,21 @@ impl Profiled {
             })
             .collect();
         let outcome = &self.choice.outcome;
+        let (asked, taken) = outcome.footprint();
+        let bytes = |n: u128| format_size(Bytes(n as u64));
         let sizes = self.observation.total().sizes;
         let entries = sizes.iter().sum::<u64>().max(1) as f64;
         let classes = SizeClasses::IDEAL.all().iter().zip(sizes);
         let shares: Vec<_> = classes.map(|(b, n)| format!("{b} B {:.1} %", 100.0 * n as f64 / entries)).collect();
         format!(
-            "{} snapshots of {}\n\n{}\ncapacity {:.2}x, {:.2} % of entries over their target\n\
+            "{} snapshots of {}\n\n{}\ncapacity {:.2}x: {} take {} of the device, in whole pages of 2 MiB where compressed; {:.2} % of entries over their target\n\
              bytes: {:.1} % zero, {:.2} bits of entropy each; entries by size: {}\n",
             self.observation.snapshots,
             self.origin,
             columns(&headings, &rows),
             outcome.ratio(),
+            bytes(asked),
+            bytes(taken),
             100.0 * outcome.buddy_accesses(),
             100.0 * self.observation.values.zero_share(),
             self.observation.values.entropy(),
@@ -112,10 +117,12 @@ impl Profiled {
                 json!({ "name": a.name, "bytes": a.bytes.0, "ratios": ratios, "target": target.ratio() })
             })
             .collect();
+        let (asked, taken) = self.choice.outcome.footprint();
         json!({
             "profiled": self.origin,
             "snapshots": self.observation.snapshots,
             "ratio": self.choice.outcome.ratio(),
+            "footprint": { "asked": asked as u64, "device": taken as u64 },
             "buddy_accesses": self.choice.outcome.buddy_accesses(),
             "zero_share": self.observation.values.zero_share(),
             "entropy": self.observation.values.entropy(),

@@ -10,15 +10,17 @@
 //! * The whole program stays at or below 4x, the size of the carve-out: above it, 16x targets are demoted (`cap.rs`).
 //! * Allocations of the same name share a target: an annotation is a place in the program's source.
 //! * Of an allocation without entries nothing is known; it is not compressed.
+//! * Compressed memory comes in whole pages, so a small allocation may take more of the device than it would as it is. Of the
+//!   allowed targets the one that takes the least is chosen, and ratios are of bytes that are really taken.
 
 mod cap;
 mod histogram;
 
 pub use histogram::Histogram;
 
+use crate::share::Share;
 use crate::{Target, Targets};
 use std::collections::BTreeMap;
-use strata_codec::ENTRY_BYTES;
 use strata_core::Bytes;
 
 /// What the profiler knows of one allocation.
@@ -97,6 +99,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Bytes that the program asks for, and bytes of the device that it takes.
+    pub fn footprint(&self) -> (u128, u128) {
+        (self.bytes, self.device_bytes)
+    }
+
     /// Bytes allocated for each byte of device memory; 1 if nothing is allocated.
     pub fn ratio(&self) -> f64 {
         if self.device_bytes == 0 { 1.0 } else { self.bytes as f64 / self.device_bytes as f64 }
@@ -112,16 +119,14 @@ impl Outcome {
 /// Allocations of one name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Profiled {
-    bytes: u128,
-    /// Entries that have a place in memory, of all of them together.
-    entries: u128,
+    /// Bytes of each.
+    sizes: Vec<u64>,
     snapshots: Vec<Histogram>,
 }
 
 impl Profiled {
     fn merge(&mut self, bytes: Bytes, snapshots: &[Histogram]) {
-        self.bytes += u128::from(bytes.0);
-        self.entries += u128::from(bytes.0.div_ceil(ENTRY_BYTES as u64));
+        self.sizes.push(bytes.0);
         self.merge_snapshots(snapshots);
     }
 
@@ -133,8 +138,19 @@ impl Profiled {
         }
     }
 
+    fn bytes(&self) -> u128 {
+        self.sizes.iter().map(|&size| u128::from(size)).sum()
+    }
+
+    /// What they take of the device, in whole pages where they are compressed.
     fn device_bytes(&self, target: Target) -> u128 {
-        self.entries * u128::from(target.device_bytes())
+        self.sizes.iter().map(|&size| u128::from(Share::of(size, target).device)).sum()
+    }
+
+    /// The target of these that takes the least of the device; the smaller one if two do.
+    fn least(&self, allowed: impl IntoIterator<Item = Target>) -> Target {
+        let all = [Target::X1].into_iter().chain(allowed);
+        all.min_by_key(|&target| (self.device_bytes(target), target)).unwrap_or_default()
     }
 
     fn is_unknown(&self) -> bool {
@@ -150,9 +166,8 @@ impl Profiled {
         if self.is_unknown() {
             return Target::X1;
         }
-        let ordinary = [Target::X4, Target::X2, Target::X4Over3];
-        let allowed = ordinary.into_iter().find(|&target| self.worst_overflow(target) <= rule.threshold);
-        allowed.unwrap_or(Target::X1)
+        let ordinary = [Target::X4Over3, Target::X2, Target::X4];
+        self.least(ordinary.into_iter().filter(|&target| self.worst_overflow(target) <= rule.threshold))
     }
 
     /// The same, and 16x where it is allowed.
@@ -163,7 +178,8 @@ impl Profiled {
             entries == 0 || (entries - over) as f64 / entries as f64 >= rule.mostly_zero
         };
         let stays_zero = !self.is_unknown() && self.snapshots.iter().all(mostly_zero);
-        if stays_zero && self.worst_overflow(Target::X16) <= rule.threshold { Target::X16 } else { self.largest(rule) }
+        let allowed = stays_zero && self.worst_overflow(Target::X16) <= rule.threshold;
+        self.least([self.largest(rule)].into_iter().chain(allowed.then_some(Target::X16)))
     }
 
     /// The target whose device bytes are nearest to the mean stored bytes of an entry, the larger target if two are.
@@ -175,7 +191,7 @@ impl Profiled {
         }
         let entries = u128::from(all.entries());
         let distance = |target: &Target| (u128::from(target.device_bytes()) * entries).abs_diff(all.stored_bytes());
-        Target::ALL.into_iter().rev().min_by_key(distance).unwrap_or_default()
+        self.least(Target::ALL.into_iter().rev().min_by_key(distance))
     }
 }
 
@@ -200,7 +216,10 @@ impl Profile {
         let targets = match design {
             Design::Naive => {
                 let mut program = Profiled::default();
-                self.by_name.values().for_each(|one| program.merge_snapshots(&one.snapshots));
+                for one in self.by_name.values() {
+                    program.sizes.extend(&one.sizes);
+                    program.merge_snapshots(&one.snapshots);
+                }
                 let target = program.largest(rule);
                 self.targets(|_| target)
             }
@@ -233,7 +252,7 @@ impl Profile {
         let mut outcome = Outcome::default();
         for (name, one) in &self.by_name {
             let target = targets.get(name);
-            outcome.bytes += one.bytes;
+            outcome.bytes += one.bytes();
             outcome.device_bytes += one.device_bytes(target);
             outcome.entries += one.snapshots.iter().map(Histogram::entries).sum::<u64>();
             outcome.over += one.snapshots.iter().map(|snapshot| snapshot.over(target)).sum::<u64>();

@@ -2,9 +2,12 @@ use super::*;
 use crate::EntryState::{self, B8, B32, B64, B96, B128, Zero};
 use proptest::prelude::*;
 
+/// Bytes of a page.
+const PAGE: u64 = 2 << 20;
+
 type Snapshot<'a> = &'a [(EntryState, u64)];
 
-/// An allocation as large as its entries in the first snapshot.
+/// An allocation of as many pages as it has entries in the first snapshot: each stands for a page full of its like.
 fn allocation(name: &str, snapshots: &[Snapshot<'_>]) -> Allocation {
     let histogram = |snapshot: &Snapshot<'_>| {
         let mut histogram = Histogram::default();
@@ -13,7 +16,7 @@ fn allocation(name: &str, snapshots: &[Snapshot<'_>]) -> Allocation {
     };
     let snapshots: Vec<_> = snapshots.iter().map(histogram).collect();
     let entries = snapshots.first().map_or(0, Histogram::entries);
-    Allocation { name: name.to_owned(), bytes: Bytes(entries * 128), snapshots }
+    Allocation { name: name.to_owned(), bytes: Bytes(entries * PAGE), snapshots }
 }
 
 /// The targets of a design, in the order of names, and the whole program's ratio.
@@ -112,6 +115,20 @@ fn the_whole_program_stays_within_four() {
 }
 
 #[test]
+fn what_would_take_more_in_pages_is_left_as_it_is() {
+    let of_size = |kib: u64| Allocation { bytes: Bytes(kib << 10), ..allocation("a", &[&[(B32, 10)]]) };
+    // A page at 4x takes 512 KiB.
+    check(&[of_size(512)], Design::PerAllocation, Rule::default(), &[Target::X1], 1.0);
+    check(&[of_size(768)], Design::PerAllocation, Rule::default(), &[Target::X4], 1.5);
+    check(&[of_size(2049)], Design::PerAllocation, Rule::default(), &[Target::X4], 2049.0 / 1024.0);
+    // Of the allowed targets, the one that takes the least.
+    let zeros = Allocation { bytes: Bytes(200 << 10), ..allocation("a", &[&[(Zero, 10)]]) };
+    let rest = allocation("b", &[&[(B128, 10)]]);
+    let ratio = (200.0 + 20_480.0) / (128.0 + 20_480.0);
+    check(&[zeros, rest], Design::ZeroPage, Rule::default(), &[Target::X16, Target::X1], ratio);
+}
+
+#[test]
 fn allocations_of_one_name_share_a_target() {
     let program = [allocation("a", &[&[(B32, 10)], &[]]), allocation("a", &[&[], &[(B64, 10)]])];
     check(&program, Design::PerAllocation, Rule::default(), &[Target::X2], 2.0);
@@ -161,7 +178,7 @@ fn a_higher_threshold_never_lowers_the_ratio() {
 fn any_allocation() -> impl Strategy<Value = Allocation> {
     let histogram = prop::array::uniform6(prop_oneof![Just(0u64), 0..50u64, 0..5000u64]);
     let snapshots = prop::collection::vec(histogram, 0..4);
-    ("[a-e]", snapshots, 0..2_000_000u64).prop_map(|(name, snapshots, bytes)| {
+    ("[a-e]", snapshots, 0..20_000_000u64).prop_map(|(name, snapshots, bytes)| {
         let snapshots = snapshots.into_iter().map(|counts| {
             let mut histogram = Histogram::default();
             EntryState::ALL.into_iter().zip(counts).for_each(|(state, entries)| histogram.add(state, entries));
@@ -196,7 +213,7 @@ proptest! {
         let profile = Profile::new(zeros.chain([allocation("raw", &[&[(B128, raw)]])]));
         let choice = profile.choose(Design::ZeroPage, &Rule::default());
         let demoted = profile.by_name.iter().filter(|(name, _)| choice.targets.get(name) == Target::X4);
-        if let Some((name, _)) = demoted.min_by_key(|(_, one)| one.entries) {
+        if let Some((name, _)) = demoted.min_by_key(|(_, one)| one.bytes()) {
             let mut targets = choice.targets.clone();
             targets.set(name, Target::X16);
             prop_assert!(profile.evaluate(&targets).ratio() > 4.0);

@@ -1,0 +1,40 @@
+//! What an allocation takes of both memories.
+
+use crate::Target;
+
+/// Bytes of a page: the larger of the GPU's two (section III).
+const PAGE: u64 = 2 << 20;
+
+/// What an allocation takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub(crate) device: u64,
+    pub(crate) buddy: u64,
+}
+
+impl Share {
+    /// Compressed allocations are whole pages, of each of which a part is on the device and the rest of what it can hold in
+    /// buddy memory.
+    pub(crate) fn of(size: u64, target: Target) -> Self {
+        if target == Target::X1 {
+            return Self { device: size, buddy: 0 };
+        }
+        let pages = size.div_ceil(PAGE);
+        let device = pages * PAGE / 128 * u64::from(target.device_bytes());
+        Self { device, buddy: pages * PAGE - device }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_whole() {
+        let share = |size, target| (Share::of(size, target).device, Share::of(size, target).buddy);
+        assert_eq!(share(PAGE, Target::X2), (PAGE / 2, PAGE / 2));
+        assert_eq!(share(PAGE + 1, Target::X4), (PAGE / 2, 3 * PAGE / 2), "two pages");
+        assert_eq!(share(1, Target::X2), (PAGE / 2, PAGE / 2), "more than it is large");
+        assert_eq!(share(1, Target::X1), (1, 0));
+    }
+}
