@@ -15,6 +15,8 @@ pub enum Cell {
     Text(String),
     /// A number, shown with so many decimals.
     Number(f64, usize),
+    /// A verdict, which has a colour, and a remark on it.
+    Verdict(&'static str, String),
     /// Nothing is known.
     None,
 }
@@ -30,6 +32,7 @@ impl Cell {
         match self {
             Self::Text(text) => text.clone(),
             Self::Number(value, decimals) => format!("{value:.decimals$}"),
+            Self::Verdict(verdict, remark) => format!("{verdict}{remark}"),
             Self::None => "-".to_owned(),
         }
     }
@@ -37,12 +40,17 @@ impl Cell {
     /// For programs: all digits, and nothing for nothing.
     fn csv(&self) -> String {
         match self {
-            Self::Text(text) if text.contains([',', '"', '\n']) => format!("\"{}\"", text.replace('"', "\"\"")),
-            Self::Text(text) => text.clone(),
+            Self::Text(text) => quoted(text),
+            Self::Verdict(verdict, remark) => quoted(&format!("{verdict}{remark}")),
             Self::Number(value, _) => value.to_string(),
             Self::None => String::new(),
         }
     }
+}
+
+/// A field of a CSV file.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
 impl From<&str> for Cell {
@@ -73,7 +81,7 @@ pub struct Figure {
 impl Figure {
     /// True if a column holds words, which begin at the left; numbers end at the right.
     fn has_words(&self, column: usize) -> bool {
-        self.rows.iter().any(|row| matches!(row.get(column), Some(Cell::Text(_))))
+        self.rows.iter().any(|row| matches!(row.get(column), Some(Cell::Text(_) | Cell::Verdict(..))))
     }
 
     /// The table for a terminal.
@@ -112,7 +120,8 @@ impl Figure {
                 escaped(text)
             );
         }
-        out += "<table><thead><tr>";
+        let _ = writeln!(out, "<p class=\"files\">{}</p>", self.links());
+        out += "<div class=\"wide\"><table><thead><tr>";
         let class = |words: bool| if words { "" } else { " class=\"n\"" };
         for (column, heading) in self.headings.iter().enumerate() {
             let _ = write!(out, "<th{}>{}</th>", class(self.has_words(column)), escaped(heading));
@@ -121,12 +130,28 @@ impl Figure {
         for row in &self.rows {
             out += "<tr>";
             for cell in row {
-                let words = matches!(cell, Cell::Text(_));
-                let _ = write!(out, "<td{}>{}</td>", class(words), escaped(&cell.shown()));
+                let _ = match cell {
+                    // Its first word is the name of its colour; a row that is not counted has none.
+                    Cell::Verdict(verdict, remark) if remark.is_empty() => {
+                        let colour = verdict.split(' ').next().unwrap_or_default();
+                        write!(out, "<td><span class=\"verdict {colour}\">{verdict}</span></td>")
+                    }
+                    cell => {
+                        let words = matches!(cell, Cell::Text(_) | Cell::Verdict(..));
+                        write!(out, "<td{}>{}</td>", class(words), escaped(&cell.shown()))
+                    }
+                };
             }
             out += "</tr>\n";
         }
-        out + "</tbody></table>\n</section>\n"
+        out + "</tbody></table></div>\n</section>\n"
+    }
+
+    /// Links to its files.
+    fn links(&self) -> String {
+        let link = |ending: &str| format!("<a href=\"{0}.{ending}\">{0}.{ending}</a>", escaped(&self.id));
+        let chart = self.chart.as_ref().map_or_else(String::new, |_| format!(", {}", link("svg")));
+        format!("{}{chart}", link("csv"))
     }
 }
 
@@ -137,31 +162,42 @@ pub struct Page {
     pub title: String,
     /// What stands above the figures.
     pub introduction: String,
-    /// What it comes to: first on the page, last on a terminal, so that it is what one sees.
+    /// What it comes to: its note stands first on the page; its table last, as on a terminal.
     pub summary: Option<Figure>,
     /// The figures.
     pub figures: Vec<Figure>,
 }
 
-const STYLE: &str = "body{font:14px/1.45 sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:#222}\
-table{border-collapse:collapse;margin:1em 0}th,td{padding:2px 10px;border-bottom:1px solid #ddd;text-align:left}\
-h2 small{font-weight:normal;color:#888}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.chart{overflow-x:auto}\
+const STYLE: &str = ":root{color-scheme:light dark;--ink:#222;--paper:#fff;--faint:#767676;--line:#ddd}\
+@media(prefers-color-scheme:dark){:root{--ink:#ddd;--paper:#16181c;--faint:#999;--line:#3a3d44}.chart{background:#fff;color:#222}}\
+body{font:14px/1.45 sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:var(--ink);background:var(--paper)}\
+table{border-collapse:collapse;margin:1em 0}th,td{padding:2px 10px;border-bottom:1px solid var(--line);text-align:left}\
+h2 small,.files{font-weight:normal;color:var(--faint)}.files{font-size:12px}.files a{color:inherit}\
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.chart,.wide{overflow-x:auto}\
+.verdict{padding:0 6px;border-radius:3px;color:#222}.close{background:#9fd8a4}.higher,.lower{background:#f0d48a}\
+.opposite{background:#f0a59c}.not{background:#ccc}\
 figure{display:inline-block;margin:0 12px 12px 0;vertical-align:top}img{image-rendering:pixelated;max-height:420px;max-width:100%}\
-figcaption{font-size:12px}nav a{margin-right:1em}";
+figcaption{font-size:12px}nav a{margin-right:1em;color:inherit}.found{font-size:16px}";
 
 impl Page {
     /// The page as one document; pictures stand beside it.
     pub fn html(&self) -> String {
         let mut links = String::new();
-        let all = || self.summary.iter().chain(&self.figures);
+        // Pictures before the long table.
+        let all = || self.figures.iter().chain(&self.summary);
         for figure in all() {
             // Writing to a string cannot fail.
             let _ = write!(links, "<a href=\"#{0}\">{0}</a>", figure.id);
         }
         let figures = all().map(Figure::html).collect::<String>();
+        let found = self
+            .summary
+            .as_ref()
+            .map_or_else(String::new, |summary| format!("<p class=\"found\">{}</p>\n", escaped(&summary.note)));
         format!(
-            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{STYLE}</style></head><body>\n\
-             <h1>{0}</h1>\n<p>{1}</p>\n<nav>{links}</nav>\n{figures}</body></html>\n",
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>{0}</title><style>{STYLE}</style></head><body>\n\
+             <h1>{0}</h1>\n{found}<p>{1}</p>\n<nav>{links}</nav>\n{figures}</body></html>\n",
             escaped(&self.title),
             escaped(&self.introduction),
         )

@@ -1,6 +1,6 @@
 //! The figure that most papers print: a bar for each program and scheme, and means over groups of programs.
 
-use super::{geometric_mean, mean};
+use super::measured::{Measured, geometric_mean, mean};
 use crate::report::{Cell, Chart, Figure, Kind, Series};
 
 /// The group of all programs.
@@ -19,7 +19,7 @@ pub(super) trait Subject: Sized {
         group == ALL
     }
 
-    /// It fits into the machine's caches: what depends on these is shown and marked, and is no part of means.
+    /// It fits into the machine's caches: what depends on these is marked, and a second mean leaves it out.
     fn is_cache_resident(&self) -> bool {
         false
     }
@@ -74,16 +74,28 @@ pub(super) fn by_program<S: Subject>(subjects: &[S], frame: Frame, columns: &[Co
         .collect();
     let kind = if frame.mean == Mean::Geometric { "geometric mean" } else { "mean" };
     for group in S::GROUPS {
-        let of = |column: &Column<'_, S>| {
-            let values: Vec<f64> =
-                subjects.iter().filter(|s| s.is_in(group) && !left_out(s)).filter_map(&column.value).collect();
-            match frame.mean {
-                Mean::Geometric => geometric_mean(values),
-                Mean::Arithmetic => mean(values),
-            }
+        let of = |among: &[&S]| {
+            let mean_of = |column: &Column<'_, S>| {
+                let values = among.iter().map(|s| (column.value)(s));
+                match frame.mean {
+                    Mean::Geometric => geometric_mean(values),
+                    Mean::Arithmetic => mean(values),
+                }
+            };
+            columns.iter().map(mean_of).collect::<Vec<_>>()
         };
-        let means = columns.iter().map(|column| Cell::number(of(column), column.decimals));
-        rows.push([Cell::Text(format!("{group}, {kind}"))].into_iter().chain(means).collect());
+        let cells = |name: String, means: &[Measured], of: usize| {
+            let label = Cell::Text(format!("{name}, {kind} of {}", covered(means, of)));
+            let means = means.iter().zip(columns).map(|(mean, column)| Cell::number(mean.value, column.decimals));
+            [label].into_iter().chain(means).collect::<Vec<_>>()
+        };
+        // All of the group first; who leaves some out says so beside it.
+        let all: Vec<&S> = subjects.iter().filter(|s| s.is_in(group)).collect();
+        rows.push(cells((*group).to_owned(), &of(&all), all.len()));
+        let rest: Vec<&S> = all.iter().copied().filter(|s| !left_out(s)).collect();
+        if rest.len() < all.len() {
+            rows.push(cells(format!("{group}, not cache-resident"), &of(&rest), all.len()));
+        }
     }
     let series = columns
         .iter()
@@ -110,6 +122,15 @@ pub(super) fn by_program<S: Subject>(subjects: &[S], frame: Frame, columns: &[Co
     }
 }
 
+/// How many of so many programs the means of a row cover: `9 of 13`, or `7 to 9 of 13` where columns differ.
+fn covered(means: &[Measured], of: usize) -> String {
+    let counts = || means.iter().filter_map(|mean| mean.programs.map(|(n, _)| n));
+    match (counts().min(), counts().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most} of {of}"),
+        (_, most) => format!("{} of {of}", most.unwrap_or(0)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_in_caches_are_shown_and_no_part_of_means() {
+    fn means_are_of_all_first_and_say_whom_they_leave_out() {
         let subjects = [Program("a", 1.0, false), Program("b", 4.0, false), Program("c", 100.0, true)];
         let columns = [Column::new("x", 1, |p: &Program| Some(p.1))];
         let shown = |timed, mean| {
@@ -144,8 +165,34 @@ mod tests {
         let timed = shown(true, Mean::Geometric);
         assert_eq!(
             timed,
-            ["a 1.0", "b 4.0", "c (cache-resident) 100.0", "all, geometric mean 2.0", "a, geometric mean 1.0"]
+            [
+                "a 1.0",
+                "b 4.0",
+                "c (cache-resident) 100.0",
+                "all, geometric mean of 3 of 3 7.4",
+                "all, not cache-resident, geometric mean of 2 of 3 2.0",
+                "a, geometric mean of 1 of 1 1.0"
+            ]
         );
-        assert_eq!(shown(false, Mean::Arithmetic)[2..4], ["c 100.0", "all, mean 35.0"]);
+        assert_eq!(shown(false, Mean::Arithmetic)[2..4], ["c 100.0", "all, mean of 3 of 3 35.0"]);
+    }
+
+    #[test]
+    fn a_mean_of_few_says_so() {
+        let subjects = [Program("a", 1.0, false), Program("b", 4.0, false)];
+        let columns = [
+            Column::new("x", 1, |p: &Program| Some(p.1)),
+            Column::new("y", 1, |p: &Program| (p.0 == "a").then_some(p.1)),
+        ];
+        let frame = Frame {
+            id: "i",
+            title: "t",
+            note: String::new(),
+            axis: "x",
+            mean: Mean::Arithmetic,
+            baseline: None,
+            timed: false,
+        };
+        assert!(by_program(&subjects, frame, &columns).text().contains("all, mean of 1 to 2 of 2"));
     }
 }

@@ -3,21 +3,27 @@
 mod buddy;
 mod by_program;
 mod cmd;
+mod measured;
 mod paper;
 mod runs;
 mod scale_model;
 mod tom;
 mod uvm;
+mod verdict;
 
-use crate::report::{Cell, Figure, Page};
+use crate::report::Page;
 use by_program::Subject;
+use measured::{geometric_mean, mean};
 use paper::PaperNumbers;
-use serde_json::{Value, json};
 use std::path::PathBuf;
 use strata_core::nearest::suggestion;
 use strata_run::DEFAULT_OUT;
 use strata_run::LabError;
 use strata_run::Step;
+use verdict::beside;
+
+pub use measured::Measured;
+pub use verdict::{Row, Standing, Verdict, summary, to_json};
 
 /// A paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,36 +96,6 @@ pub struct ReproduceRequest {
     pub out: Option<PathBuf>,
 }
 
-/// A number of the paper beside ours.
-#[derive(Clone, Debug)]
-pub struct Row {
-    /// The paper.
-    pub paper: Paper,
-    /// Figure, table or section.
-    pub item: &'static str,
-    /// The program, or the set of programs a mean is over.
-    pub workload: String,
-    /// What is measured.
-    pub metric: String,
-    /// What the paper prints, where it prints something.
-    pub paper_value: Option<f64>,
-    /// What we measure.
-    pub ours: Option<f64>,
-}
-
-impl Row {
-    /// In words: `close` is within a quarter of the paper's value, or within 0.02 for shares and gains near zero.
-    pub fn verdict(&self) -> &'static str {
-        match (self.paper_value, self.ours) {
-            (_, None) => "not measured",
-            (None, Some(_)) => "not in the paper",
-            (Some(paper), Some(ours)) if (ours - paper).abs() <= (0.25 * paper.abs()).max(0.02) => "close",
-            (Some(paper), Some(ours)) if ours > paper => "higher",
-            _ => "lower",
-        }
-    }
-}
-
 /// What came of it.
 pub struct Reproduction {
     /// All figures.
@@ -168,76 +144,9 @@ fn check_part(paper: Paper, part: Option<&str>) -> Result<(), LabError> {
     }
 }
 
-/// The numbers side by side.
-fn beside(rows: &[Row]) -> Figure {
-    let cells = |row: &Row| {
-        let number = |value: Option<f64>| Cell::number(value, 4);
-        let texts = [row.item, &row.workload, &row.metric].map(Cell::from);
-        let values = [number(row.paper_value), number(row.ours), Cell::from(row.verdict())];
-        texts.into_iter().chain(values).collect()
-    };
-    Figure {
-        id: "beside-the-paper".into(),
-        title: "The paper's numbers and ours".into(),
-        note: "Close means within a quarter of the paper's value, or within 0.02 of it.".into(),
-        headings: ["item", "programs", "metric", "paper", "ours", "verdict"].map(str::to_owned).into(),
-        rows: rows.iter().map(cells).collect(),
-        chart: None,
-        pictures: Vec::new(),
-    }
-}
-
-/// The numbers side by side as JSON.
-pub fn to_json(rows: &[Row]) -> Value {
-    let rows: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            json!({
-                "paper": row.paper.name(),
-                "item": row.item,
-                "workload": row.workload,
-                "metric": row.metric,
-                "paper_value": row.paper_value,
-                "ours": row.ours,
-                "verdict": row.verdict(),
-            })
-        })
-        .collect();
-    json!({ "rows": rows })
-}
-
-/// The geometric mean of positive numbers.
-fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let (mut sum, mut count) = (0.0, 0u32);
-    for value in values {
-        sum += value.ln();
-        count += 1;
-    }
-    (count > 0).then(|| (sum / f64::from(count)).exp())
-}
-
-/// The arithmetic mean.
-fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let values: Vec<f64> = values.into_iter().collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn verdicts_say_how_ours_compares() {
-        let verdict = |paper_value, ours| {
-            let (workload, metric) = (String::new(), String::new());
-            Row { paper: Paper::Buddy, item: "", workload, metric, paper_value, ours }.verdict()
-        };
-        assert_eq!(verdict(Some(2.0), Some(2.4)), "close");
-        assert_eq!(verdict(Some(2.0), Some(2.6)), "higher");
-        assert_eq!(verdict(Some(2.0), Some(1.4)), "lower");
-        assert_eq!(verdict(Some(0.0008), Some(0.01)), "close");
-        assert_eq!((verdict(None, Some(1.0)), verdict(Some(1.0), None)), ("not in the paper", "not measured"));
-    }
 
     #[test]
     fn parts_are_those_of_the_paper() {

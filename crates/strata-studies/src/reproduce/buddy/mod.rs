@@ -11,7 +11,7 @@ mod timing;
 mod training;
 
 use super::runs::Runs;
-use super::{Effort, Paper, PaperNumbers, Row, geometric_mean, mean};
+use super::{Effort, Measured, Paper, PaperNumbers, Row, Standing, geometric_mean, mean};
 use crate::bench;
 use crate::report::{Cell, Figure, Page};
 use crate::validate::{ValidateRequest, validate};
@@ -116,9 +116,10 @@ fn row(
     workload: impl Into<String>,
     metric: &str,
     paper_value: Option<f64>,
-    ours: Option<f64>,
+    ours: impl Into<Measured>,
 ) -> Row {
-    Row { paper: Paper::Buddy, item, workload: workload.into(), metric: metric.to_owned(), paper_value, ours }
+    let (workload, metric, ours) = (workload.into(), metric.to_owned(), ours.into());
+    Row { paper: Paper::Buddy, item, workload, metric, paper_value, ours, standing: Standing::Judged }
 }
 
 /// The paper's numbers beside ours.
@@ -127,8 +128,8 @@ fn means(subjects: &[Subject<'_>], paper: &PaperNumbers) -> Vec<Row> {
     for suite in Suite::ALL {
         rows.extend(of_suite(subjects, suite, paper));
     }
-    let all = |value: &dyn Fn(&Timing) -> Option<f64>| -> Vec<f64> {
-        subjects.iter().filter(|s| !s.timing.resident).filter_map(|s| value(s.timing)).collect()
+    let all = |value: &dyn Fn(&Timing) -> Option<f64>| -> Vec<Option<f64>> {
+        subjects.iter().map(|s| value(s.timing)).collect()
     };
     let slower = |link| geometric_mean(all(&|t| t.time_ratio(Scheme::Buddy(link)))).map(|ratio| ratio - 1.0);
     let faster = geometric_mean(all(&|t| t.time_ratio(Scheme::Bandwidth))).map(|ratio| 1.0 / ratio - 1.0);
@@ -186,14 +187,14 @@ fn means(subjects: &[Subject<'_>], paper: &PaperNumbers) -> Vec<Row> {
 
 fn of_suite(subjects: &[Subject<'_>], suite: Suite, paper: &PaperNumbers) -> Vec<Row> {
     let own = || subjects.iter().filter(|s| s.is_of(suite));
-    let of = |value: &dyn Fn(&Memory) -> Option<f64>| -> Vec<f64> { own().filter_map(|s| value(s.memory)).collect() };
-    let timed = |value: &dyn Fn(&Timing) -> Option<f64>| -> Vec<f64> {
-        own().filter(|s| !s.timing.resident).filter_map(|s| value(s.timing)).collect()
-    };
+    let of = |value: &dyn Fn(&Memory) -> Option<f64>| -> Vec<Option<f64>> { own().map(|s| value(s.memory)).collect() };
+    let timed =
+        |value: &dyn Fn(&Timing) -> Option<f64>| -> Vec<Option<f64>> { own().map(|s| value(s.timing)).collect() };
     let key = suite.key();
     let get = |path: &str| paper.get(&format!("{path}.{key}"));
     let mut rows = Vec::new();
-    let mut add = |item, metric: &str, paper_value, ours| rows.push(row(item, suite.name(), metric, paper_value, ours));
+    let mut add =
+        |item, metric: &str, paper_value, ours: Measured| rows.push(row(item, suite.name(), metric, paper_value, ours));
     let ideal = geometric_mean(of(&|m| m.total.ratio(Codec::Bpc)));
     add("Figure 3", "ideal compression ratio", get("ideal_ratio_bpc"), ideal);
     let designs = [
@@ -305,7 +306,7 @@ mod tests {
             assert!(directory.path().join(format!("figure-8-{name}.png")).is_file(), "{name}");
             assert!(directory.path().join(format!("targets-{name}.toml")).is_file(), "{name}");
         }
-        let ratio = rows.iter().find(|r| r.item == "Figure 3" && r.workload == "HPC").and_then(|r| r.ours);
+        let ratio = rows.iter().find(|r| r.item == "Figure 3" && r.workload == "HPC").and_then(|r| r.ours.value);
         assert!(ratio.is_some_and(|ratio| ratio > 1.0), "{ratio:?}");
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn figures(subjects: &[Subject<'_>], paper: &PaperNumbers) -> Result<
         projected(&projections),
     ];
     let gain = |name: &str| projections.iter().find(|p| p.network == name).and_then(|p| p.speedup);
-    let all = mean(projections.iter().filter_map(|p| p.speedup));
+    let all = mean(projections.iter().map(|p| p.speedup));
     let rows = vec![
         row("Figure 15c", "all", "projected speed-up, mean", paper.get("minibatch_speedup.mean"), all),
         row("Figure 15c", "BigLSTM", "projected speed-up", paper.get("minibatch_speedup.biglstm"), gain("BigLSTM")),

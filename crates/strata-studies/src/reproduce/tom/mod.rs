@@ -96,7 +96,7 @@ mod tests {
         for row in &rows {
             let is_of =
                 row.workload == "all" || row.workload == "any" || programs.iter().any(|p| p.name == row.workload);
-            assert_eq!(row.ours.is_some(), is_of, "{} of {}: {}", row.item, row.workload, row.metric);
+            assert_eq!(row.ours.value.is_some(), is_of, "{} of {}: {}", row.item, row.workload, row.metric);
             assert!(row.paper_value.is_some(), "{}: {}", row.item, row.metric);
         }
     }

@@ -6,7 +6,7 @@ use super::suite::{
 };
 use super::timing::{Part, Point, Timing};
 use crate::reproduce::by_program::ALL;
-use crate::reproduce::{Paper, PaperNumbers, Row, mean};
+use crate::reproduce::{Measured, Paper, PaperNumbers, Row, Standing, mean};
 use strata_tom::storage::Storage;
 
 /// What no program decides.
@@ -35,14 +35,15 @@ pub(super) fn rows(timings: &[Timing], sweeps: bool) -> Vec<Row> {
 }
 
 impl Table<'_> {
-    fn add(&mut self, item: &'static str, workload: &str, metric: &str, path: &str, ours: Option<f64>) {
+    fn add(&mut self, item: &'static str, workload: &str, metric: &str, path: &str, ours: impl Into<Measured>) {
         let (workload, metric, paper_value) = (workload.to_owned(), metric.to_owned(), self.paper.get(path));
-        self.rows.push(Row { paper: Paper::Tom, item, workload, metric, paper_value, ours });
+        let (ours, standing) = (ours.into(), Standing::Judged);
+        self.rows.push(Row { paper: Paper::Tom, item, workload, metric, paper_value, ours, standing });
     }
 
     /// A value of each program, their mean.
-    fn all(&self, value: impl Fn(&Timing) -> Option<f64>) -> Option<f64> {
-        mean(self.timings.iter().filter_map(value))
+    fn all(&self, value: impl Fn(&Timing) -> Option<f64>) -> Measured {
+        mean(self.timings.iter().map(value))
     }
 
     /// The largest.
@@ -50,7 +51,7 @@ impl Table<'_> {
         self.timings.iter().filter_map(value).reduce(f64::max)
     }
 
-    fn gain(&self, scheme: Scheme) -> Option<f64> {
+    fn gain(&self, scheme: Scheme) -> Measured {
         self.all(|t| gain(t, scheme))
     }
 
@@ -63,7 +64,7 @@ impl Table<'_> {
 
     fn placement(&mut self) {
         let fixed: Vec<f64> = self.timings.iter().flat_map(|t| t.surveyed.fixed.iter().copied()).collect();
-        let some = mean(fixed.iter().map(|&share| f64::from(share > 0.0)));
+        let some = mean(fixed.iter().map(|&share| Some(f64::from(share > 0.0)))).value;
         self.add("Figure 5", ALL, "candidates with some fixed offsets", "fixed_offset_candidates", some);
         let always = |t: &&Timing| !t.surveyed.fixed.is_empty() && t.surveyed.fixed.iter().all(|&share| share >= 1.0);
         let always = Some(self.timings.iter().filter(always).count() as f64);

@@ -6,7 +6,7 @@ use super::suite::Scheme;
 use super::timing::{Moment, Timing};
 use crate::report::Figure;
 use crate::reproduce::by_program::{ALL, Frame, by_program};
-use crate::reproduce::{Paper, PaperNumbers, Row, geometric_mean, mean};
+use crate::reproduce::{Measured, Paper, PaperNumbers, Row, Standing, geometric_mean, mean};
 
 /// A machine's value over the tree's, both up to the cut.
 fn over_tree(t: &Timing, scheme: Scheme, value: fn(&Moment) -> f64) -> Option<f64> {
@@ -229,31 +229,32 @@ pub(super) fn never_seen(timings: &[Timing]) -> Vec<Figure> {
     vec![figure, predictions(timings, "never-seen-predictions", "What became of predictions for them", REVISED)]
 }
 
-/// The paper's means beside ours, of programs that all ran.
+/// The paper's means beside ours, of the programs that ran.
 pub(super) fn rows(timings: &[Timing], paper: &PaperNumbers) -> Vec<Row> {
     let mut rows = Vec::new();
-    let mut add = |item, metric: String, path: &str, ours: Option<f64>| {
-        let (workload, paper_value) = (ALL.to_owned(), paper.get(path));
-        rows.push(Row { paper: Paper::Uvm, item, workload, metric, paper_value, ours });
+    let mut add = |item, metric: String, path: &str, ours: Measured| {
+        let (workload, paper_value, standing) = (ALL.to_owned(), paper.get(path), Standing::Judged);
+        rows.push(Row { paper: Paper::Uvm, item, workload, metric, paper_value, ours, standing });
     };
-    let ratio = |scheme: Scheme, value: fn(&Moment) -> f64| -> Option<f64> {
-        let all: Vec<f64> = timings.iter().filter_map(|t| over_tree(t, scheme, value)).collect();
-        (all.len() == timings.len()).then(|| geometric_mean(all)).flatten()
+    let ratio =
+        |scheme: Scheme, value: fn(&Moment) -> f64| geometric_mean(timings.iter().map(|t| over_tree(t, scheme, value)));
+    // Both means are of the programs that ran with the predictor.
+    let hits = |of: Scheme, scheme: Scheme| {
+        let ran = |t: &&Timing| t.point(scheme).is_some();
+        mean(timings.iter().map(|t| Some(t).filter(ran)?.at_cut(of).map(|moment| moment.hit_rate())))
     };
-    let hits = |scheme| mean(timings.iter().filter_map(|t| t.at_cut(scheme)).map(|moment| moment.hit_rate()));
     for (rule, how) in [(Rule::Paper, ""), (PIPELINED, ", pipelined")] {
         let scheme = rule.scheme();
         for (us, cycles) in PRINTED {
             let ours = ratio(rule.taking(cycles), Moment::ipc);
             let path = format!("normalised_ipc_by_latency_us.{us}");
-            if ours.is_some() || cycles == MICROSECOND {
+            if ours.value.is_some() || cycles == MICROSECOND {
                 add("Figure 10", format!("IPC over UVMSmart's at {us} us{how}, geometric mean"), &path, ours);
             }
         }
         let gain = ratio(scheme, Moment::ipc).map(|ratio| ratio - 1.0);
         add("Section 7.4", format!("gain in IPC{how}, geometric mean"), "ipc_gain_geomean", gain);
-        let all_ran = timings.iter().all(|t| t.point(scheme).is_some());
-        let gain = hits(scheme).zip(hits(Scheme::Baseline)).filter(|_| all_ran).map(|(r, u)| r / u - 1.0);
+        let gain = hits(scheme, scheme).with(hits(Scheme::Baseline, scheme), |r, u| r / u - 1.0);
         add("Table 10", format!("gain in page hit rate{how}, of means"), "hit_rate_gain", gain);
         let less = ratio(scheme, bytes).map(|ratio| 1.0 - ratio);
         add("Figure 12", format!("bytes over PCI Express saved{how}, geometric mean"), "pcie_reduction_geomean", less);

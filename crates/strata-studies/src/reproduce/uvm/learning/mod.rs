@@ -8,7 +8,7 @@ mod suite;
 mod trainings;
 
 use super::super::runs::Runs;
-use super::super::{Effort, Paper, PaperNumbers, Row, mean};
+use super::super::{Effort, Paper, PaperNumbers, Row, Standing, mean};
 use crate::report::Figure;
 use crate::reproduce::by_program::ALL;
 use strata_run::LabError;
@@ -53,17 +53,20 @@ fn rows(learned: &[Learned], paper: &PaperNumbers) -> Vec<Row> {
         for l in learned {
             let paper_value = paper.get(&format!("{table}.{}.1", l.program.paper));
             let ours = l.get(job, None, precision, "/top1");
+            // Both means are of the same programs.
+            printed.push(paper_value.filter(|_| ours.is_some()));
+            found.push(ours);
             if ours.is_some() {
-                printed.extend(paper_value);
-                found.extend(ours);
-                let workload = l.program.name.to_owned();
-                rows.push(Row { paper: Paper::Uvm, item, workload, metric: "top-1".into(), paper_value, ours });
+                let (workload, ours, standing) = (l.program.name.to_owned(), ours.into(), Standing::Judged);
+                let metric = "top-1".to_owned();
+                rows.push(Row { paper: Paper::Uvm, item, workload, metric, paper_value, ours, standing });
             }
         }
-        if !found.is_empty() {
-            let metric = "top-1, mean".to_owned();
-            let (paper_value, ours) = (mean(printed), mean(found));
-            rows.push(Row { paper: Paper::Uvm, item, workload: ALL.to_owned(), metric, paper_value, ours });
+        let ours = mean(found);
+        if ours.value.is_some() {
+            let (workload, metric, standing) = (ALL.to_owned(), "top-1, mean".to_owned(), Standing::Judged);
+            let paper_value = mean(printed).value;
+            rows.push(Row { paper: Paper::Uvm, item, workload, metric, paper_value, ours, standing });
         }
     }
     rows
@@ -85,7 +88,8 @@ mod tests {
         let mut steps = 0;
         let (figures, rows) = of(&programs, main_only, &runs, &mut |_| steps += 1).expect("it learns");
         assert_eq!(steps, 5);
-        let of_table = |item| rows.iter().find(|row| row.item == item && row.workload == "nw").and_then(|row| row.ours);
+        let of_table =
+            |item| rows.iter().find(|row| row.item == item && row.workload == "nw").and_then(|row| row.ours.value);
         assert!(of_table("Table 8").is_some_and(|top1| top1 > 0.5), "{rows:?}");
         // Again, from what is on disk; then everything else.
         let (again, _) = of(&programs, main_only, &runs, &mut |_| ()).expect("it is there");
