@@ -1,9 +1,10 @@
 //! What an allocation takes of both memories.
 
 use crate::Target;
+use strata_codec::ENTRY_BYTES;
 
 /// Bytes of a page: the larger of the GPU's two (section III).
-const PAGE: u64 = 2 << 20;
+pub(crate) const PAGE: u64 = 2 << 20;
 
 /// What an allocation takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,12 +17,17 @@ impl Share {
     /// Compressed allocations are whole pages, of each of which a part is on the device and the rest of what it can hold in
     /// buddy memory.
     pub(crate) fn of(size: u64, target: Target) -> Self {
+        Self::in_units(size, target, PAGE)
+    }
+
+    /// The same where compressed memory comes in other units than pages, a multiple of 128 bytes.
+    pub(crate) fn in_units(size: u64, target: Target, unit: u64) -> Self {
         if target == Target::X1 {
             return Self { device: size, buddy: 0 };
         }
-        let pages = size.div_ceil(PAGE);
-        let device = pages * PAGE / 128 * u64::from(target.device_bytes());
-        Self { device, buddy: pages * PAGE - device }
+        let whole = size.next_multiple_of(unit);
+        let device = whole / ENTRY_BYTES as u64 * u64::from(target.device_bytes());
+        Self { device, buddy: whole - device }
     }
 }
 

@@ -18,9 +18,10 @@ mod histogram;
 
 pub use histogram::Histogram;
 
-use crate::share::Share;
+use crate::share::{PAGE, Share};
 use crate::{Target, Targets};
 use std::collections::BTreeMap;
+use strata_codec::ENTRY_BYTES;
 use strata_core::Bytes;
 
 /// What the profiler knows of one allocation.
@@ -121,6 +122,8 @@ impl Outcome {
 struct Profiled {
     /// Bytes of each.
     sizes: Vec<u64>,
+    /// What compressed memory comes in.
+    unit: u64,
     snapshots: Vec<Histogram>,
 }
 
@@ -144,7 +147,7 @@ impl Profiled {
 
     /// What they take of the device, in whole pages where they are compressed.
     fn device_bytes(&self, target: Target) -> u128 {
-        self.sizes.iter().map(|&size| u128::from(Share::of(size, target).device)).sum()
+        self.sizes.iter().map(|&size| u128::from(Share::in_units(size, target, self.unit).device)).sum()
     }
 
     /// The target of these that takes the least of the device; the smaller one if two do.
@@ -204,9 +207,19 @@ pub struct Profile {
 impl Profile {
     /// The profile of a program with these allocations; those of the same name are one.
     pub fn new(allocations: impl IntoIterator<Item = Allocation>) -> Self {
+        Self::in_units(allocations, PAGE)
+    }
+
+    /// The same for what shares pages with its like, as tensors do in the pool of a framework: only entries are whole.
+    pub fn pooled(allocations: impl IntoIterator<Item = Allocation>) -> Self {
+        Self::in_units(allocations, ENTRY_BYTES as u64)
+    }
+
+    fn in_units(allocations: impl IntoIterator<Item = Allocation>, unit: u64) -> Self {
         let mut by_name = BTreeMap::<String, Profiled>::new();
         for Allocation { name, bytes, snapshots } in allocations {
-            by_name.entry(name).or_default().merge(bytes, &snapshots);
+            let fresh = || Profiled { unit, ..Profiled::default() };
+            by_name.entry(name).or_insert_with(fresh).merge(bytes, &snapshots);
         }
         Self { by_name }
     }
@@ -217,6 +230,7 @@ impl Profile {
             Design::Naive => {
                 let mut program = Profiled::default();
                 for one in self.by_name.values() {
+                    program.unit = one.unit;
                     program.sizes.extend(&one.sizes);
                     program.merge_snapshots(&one.snapshots);
                 }

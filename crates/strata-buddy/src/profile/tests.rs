@@ -2,9 +2,6 @@ use super::*;
 use crate::EntryState::{self, B8, B32, B64, B96, B128, Zero};
 use proptest::prelude::*;
 
-/// Bytes of a page.
-const PAGE: u64 = 2 << 20;
-
 type Snapshot<'a> = &'a [(EntryState, u64)];
 
 /// An allocation of as many pages as it has entries in the first snapshot: each stands for a page full of its like.
@@ -126,6 +123,9 @@ fn what_would_take_more_in_pages_is_left_as_it_is() {
     let rest = allocation("b", &[&[(B128, 10)]]);
     let ratio = (200.0 + 20_480.0) / (128.0 + 20_480.0);
     check(&[zeros, rest], Design::ZeroPage, Rule::default(), &[Target::X16, Target::X1], ratio);
+    // Who shares pages with others takes no more than his entries.
+    let pooled = Profile::pooled([of_size(512)]).choose(Design::PerAllocation, &Rule::default());
+    assert_eq!((pooled.targets.get("a"), pooled.outcome.ratio()), (Target::X4, 4.0));
 }
 
 #[test]

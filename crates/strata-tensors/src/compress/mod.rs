@@ -159,7 +159,7 @@ fn profile(files: &[FileCompression]) -> Profile {
             allocation.snapshots.push(counts.states);
         }
     }
-    Profile::new(allocations.into_values())
+    Profile::pooled(allocations.into_values())
 }
 
 #[cfg(test)]
