@@ -44,6 +44,7 @@ mod machine_tests;
 mod mechanism;
 mod request_table;
 mod requests;
+mod rereads;
 mod sector_side;
 pub mod settings;
 mod side;

@@ -173,6 +173,10 @@ impl Mechanism for LargeL2 {
     fn overrides(&self, gpu: &GpuConfig, set: &[String]) -> Result<Vec<String>, String> {
         let l2 = &gpu.l2;
         let (way, held) = (u64::from(l2.slices) * u64::from(l2.sets) * LINE_BYTES, gpu.l2_size().0);
+        // A part of the machine gets its part of the difference.
+        if set.iter().any(|one| one.trim_start().starts_with("l2.slices")) {
+            return larger_part(l2.ways, set);
+        }
         if set.iter().any(|one| one.trim_start().starts_with("l2.ways")) {
             Err("`l2.ways` is what it changes: leave one of the two out".to_owned())
         } else if held >= LARGE_L2 {
@@ -186,6 +190,17 @@ impl Mechanism for LargeL2 {
 
     fn prepare(&self, _: &Values, _: &mut dyn Preparation) -> Result<Box<dyn Prepared>, MechanismError> {
         Ok(Box::new(Self))
+    }
+}
+
+/// The ways of a machine with fewer slices than its preset: a quarter more, as 5 MB are of 4.
+fn larger_part(ways: u32, set: &[String]) -> Result<Vec<String>, String> {
+    if set.iter().any(|one| one.trim_start().starts_with("l2.ways")) {
+        Err("`l2.ways` is what it changes: leave one of the two out".to_owned())
+    } else if !ways.is_multiple_of(4) {
+        Err(format!("a quarter more than {ways} ways is no whole number of them: set others"))
+    } else {
+        Ok(vec![format!("l2.ways={}", ways / 4 * 5)])
     }
 }
 
@@ -234,6 +249,9 @@ mod tests {
         check_large_l2("cmd-gddr6", &[], Ok(preset.config.l2.ways));
         check_large_l2("cmd-gddr6", &["l2.ways=8"], Err("leave one of the two out"));
         check_large_l2("cmd-gddr6", &["l2.sets=4096"], Err("already"));
-        check_large_l2("cmd-gddr6", &["l2.slices=24", "l2.sets=64"], Err("make no L2 of 5 MB"));
+        check_large_l2("titan-x-pascal", &[], Err("make no L2 of 5 MB"));
+        // Half a machine has half of both.
+        check_large_l2("cmd-gddr6", &["l2.slices=8"], Ok(preset.config.l2.ways));
+        check_large_l2("cmd-gddr6", &["l2.slices=8", "l2.ways=10"], Err("leave one of the two out"));
     }
 }

@@ -115,8 +115,8 @@ const ALL: [Setting; 18] = [
         key: "study",
         default: "off",
         allowed: Allowed::Choice(&["off", "on"]),
-        meaning: "count which written blocks are duplicates of any other, whatever the hash store holds",
-        source: "CMD, Figure 3",
+        meaning: "count which written blocks are duplicates of any other, whatever the hash store holds, and how long after they left L2 sectors are read again",
+        source: "CMD, Figures 3 and 18",
     },
     Setting {
         key: "probe_cycles",
@@ -128,8 +128,8 @@ const ALL: [Setting; 18] = [
     Setting {
         key: "fifo_depth",
         default: "16",
-        allowed: Allowed::Whole(1, 32),
-        meaning: "sectors that the read-only FIFO of an L2 slice holds",
+        allowed: Allowed::Whole(1, 1 << 22),
+        meaning: "sectors that the read-only FIFO of an L2 slice holds; beyond hundreds no hardware would be searched so, and the depth shows where reuse begins",
         source: "CMD, section IV-D",
     },
     Setting {
@@ -233,6 +233,8 @@ pub struct FifoSettings {
     pub depth: usize,
     /// L2 cycles beyond those of a hit.
     pub cycles: u32,
+    /// Count how deep it would have to be.
+    pub study: bool,
 }
 
 /// What a read of a block of one repeated word costs.
@@ -310,6 +312,7 @@ impl Settings {
             fifo: (scheme == Scheme::Cmd).then(|| FifoSettings {
                 depth: values.whole("fifo_depth") as usize,
                 cycles: values.whole("fifo_cycles") as u32,
+                study: values.text("study") == "on",
             }),
         }
     }

@@ -47,6 +47,8 @@ pub(super) struct Point {
     pub(super) read_counts: [f64; READ_COUNTS.len()],
     /// Of the address map, type flags and sector masks.
     pub(super) hit_rates: [Option<f64>; 3],
+    /// Of the same, the share of look-ups that were merged with a fetch.
+    pub(super) merge_rates: [Option<f64>; 3],
     pub(super) copied: f64,
     pub(super) probed: f64,
     pub(super) spilled: f64,
@@ -61,6 +63,12 @@ impl Point {
             before: classes.iter().map(|c| c.before).sum(),
             after: classes.iter().map(|c| c.after).sum::<f64>() + self.metadata + self.dedup_read,
         }
+    }
+
+    /// The program's own requests, without what deduplication adds.
+    pub(super) fn asked(&self) -> Class {
+        let all = self.requests();
+        Class { after: all.after - self.metadata - self.dedup_read, ..all }
     }
 
     fn of(result: &Measured) -> Self {
@@ -92,6 +100,10 @@ impl Point {
             fifo_read_only: count("fifo.read_only_hits"),
             read_counts: READ_COUNTS.map(|n| count(&format!("read_only_blocks.read_{n}_times"))),
             hit_rates: ["map", "type", "mask"].map(|table| result.number(&format!("gpu.cmd.{table}.hit_rate"))),
+            merge_rates: ["map", "type", "mask"].map(|table| {
+                let of = |what: &str| result.number(&format!("gpu.cmd.{table}.{what}"));
+                Some(of("merges")? / of("accesses")?.max(1.0))
+            }),
             copied: count("reads.copied"),
             probed: count("reads.probed"),
             spilled: count("spill.lines"),
