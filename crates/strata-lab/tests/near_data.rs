@@ -69,6 +69,24 @@ fn blocks_are_offloaded_and_their_mapping_is_learned() {
 }
 
 #[test]
+fn every_instance_is_counted_once_and_has_one_fate() {
+    let out = tempfile::tempdir().expect("a folder");
+    let counted = |set: &[&str]| {
+        let result = checked("kmeans", "ndp-maxwell", set, out.path()).expect("a good request");
+        let stats = result.stats();
+        let number = |path: &str| stats.number(&format!("gpu.{path}")).unwrap_or_else(|| panic!("no {path}"));
+        let stays = ["learning", "off", "condition", "tx_busy", "rx_busy", "full", "alu_busy"];
+        let stays: f64 = stays.iter().map(|reason| number(&format!("tom.stay.{reason}"))).sum();
+        let instances = number("tom.instances");
+        assert_eq!(number("offload.blocks") + stays, instances, "{set:?}");
+        assert_eq!(number("tom.learned_from") > 0.0, set.is_empty(), "{set:?}");
+        instances
+    };
+    // Instances that learning was ended in come to the heads of their loops again.
+    assert_eq!(counted(&[]), counted(&["tom.mapping=baseline"]));
+}
+
+#[test]
 fn machines_that_cannot_are_refused() {
     let out = tempfile::tempdir().expect("a folder");
     let refused = |gpu: &str, set: &[&str]| match checked("saxpy", gpu, set, out.path()) {

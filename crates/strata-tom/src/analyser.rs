@@ -1,5 +1,5 @@
-//! The memory map analyser: how many stacks each instance of a candidate would touch, for every mapping (TOM, sections 3.2.1
-//! and 4.3).
+//! The memory map analyser: how many stacks each instance of a candidate would touch, and how often the one that it would run
+//! on, for every mapping (TOM, sections 3.2.1 and 4.3).
 //!
 //! A mapping takes the stack from consecutive address bits; those from bit 7 (a line of 128 B) to bit 16 can be the lowest of
 //! them. The baseline map is watched beside them.
@@ -16,6 +16,15 @@ pub const MAPPINGS: usize = 10;
 
 /// Mappings and the baseline map, which is the last.
 const MAPS: usize = MAPPINGS + 1;
+
+/// What makes a mapping the best.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// Most accesses go to the stack that their instance runs on, which is that of its first access (TOM, section 4.3, step 4).
+    Accesses,
+    /// Most instances touch one stack (the probability of TOM, section 3.2.1).
+    Instances,
+}
 
 /// The set of maps with which an instance touches one stack: bit `k` for the mapping of address bit `7 + k`, bit
 /// [`MAPPINGS`] for the baseline map.
@@ -37,8 +46,8 @@ pub struct Instance {
     /// The first of them.
     first: [u32; MAPS],
     /// Accesses, and those to the first stack.
-    accesses: u64,
-    to_first: [u64; MAPS],
+    accesses: u32,
+    to_first: [u32; MAPS],
 }
 
 impl Instance {
@@ -52,14 +61,14 @@ impl Instance {
                 self.first[m] = stack;
             }
             self.touched[m] |= 1 << (stack % 64);
-            self.to_first[m] += u64::from(stack == self.first[m]);
+            self.to_first[m] = self.to_first[m].saturating_add(u32::from(stack == self.first[m]));
         }
-        self.accesses += 1;
+        self.accesses = self.accesses.saturating_add(1);
     }
 
     /// How many lines it has accessed so far.
     pub const fn accesses(&self) -> u64 {
-        self.accesses
+        self.accesses as u64
     }
 
     /// The maps with which it touched one stack; `None` if it touched nothing.
@@ -69,43 +78,56 @@ impl Instance {
     }
 }
 
+/// An instance that has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Ended {
+    one_stack: OneStack,
+    accesses: u32,
+    to_first: [u32; MAPS],
+}
+
 /// What was seen of instances that have ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     /// In the order in which they ended.
-    pub instances: Vec<OneStack>,
-    accesses: u64,
-    to_first: [u64; MAPS],
+    instances: Vec<Ended>,
 }
 
 impl Seen {
     /// An instance has ended.
     pub fn add(&mut self, instance: &Instance) {
-        if let Some(one) = instance.one_stack() {
-            self.instances.push(one);
-            self.accesses += instance.accesses;
-            for (sum, n) in self.to_first.iter_mut().zip(instance.to_first) {
-                *sum += n;
-            }
+        if let Some(one_stack) = instance.one_stack() {
+            self.instances.push(Ended { one_stack, accesses: instance.accesses, to_first: instance.to_first });
         }
     }
 
-    /// The mapping with which most of the first `count` instances touch one stack; of equal ones that of the lowest bits.
-    pub fn best(&self, count: usize) -> Option<usize> {
+    /// How many there were that accessed anything.
+    pub fn instances(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// The best mapping for the first `count` instances; of equal ones that of the lowest bits. `None` if nothing is better
+    /// than the baseline map by that rule, or nothing was seen.
+    pub fn best(&self, rule: Rule, count: usize) -> Option<usize> {
         let seen = &self.instances[..count.min(self.instances.len())];
-        let ones = |m: &usize| seen.iter().filter(|one| one.with(*m)).count();
-        if seen.is_empty() { None } else { (0..MAPPINGS).rev().max_by_key(ones) }
+        let score = |map: usize| match rule {
+            Rule::Accesses => seen.iter().map(|i| u64::from(i.to_first[map])).sum::<u64>(),
+            Rule::Instances => seen.iter().filter(|i| i.one_stack.with(map)).count() as u64,
+        };
+        let best = (0..MAPPINGS).rev().max_by_key(|&mapping| score(mapping));
+        best.filter(|&mapping| score(mapping) > score(MAPPINGS))
     }
 
     /// Share of instances that touch one stack, with a mapping or ([`MAPPINGS`]) the baseline map.
     pub fn one_stack_share(&self, map: usize) -> f64 {
-        let ones = self.instances.iter().filter(|one| one.with(map)).count();
+        let ones = self.instances.iter().filter(|i| i.one_stack.with(map)).count();
         ones as f64 / self.instances.len().max(1) as f64
     }
 
     /// Share of accesses to the stack that their instance touched first.
     pub fn first_stack_share(&self, map: usize) -> f64 {
-        self.to_first.get(map).map_or(0.0, |&n| n as f64 / self.accesses.max(1) as f64)
+        let sum = |part: &dyn Fn(&Ended) -> u32| self.instances.iter().map(|i| u64::from(part(i))).sum::<u64>();
+        sum(&|i| i.to_first.get(map).copied().unwrap_or(0)) as f64 / sum(&|i| i.accesses).max(1) as f64
     }
 }
 
@@ -146,19 +168,48 @@ mod tests {
         check(&walk, &[12, 13, 14, 15, 16]);
     }
 
-    #[test]
-    fn the_best_mapping_is_that_of_most_instances_and_of_equals_the_lowest() {
+    fn seen(instances: &[&[u64]]) -> Seen {
         let mut seen = Seen::default();
-        for addresses in [&[0, 1 << 12][..], &[0, 1 << 12], &[0, 1 << 7]] {
-            seen.add(&instance(addresses));
-        }
+        instances.iter().for_each(|addresses| seen.add(&instance(addresses)));
+        seen
+    }
+
+    /// The lowest bit of the best mapping.
+    fn best(seen: &Seen, rule: Rule, count: usize) -> Option<u32> {
+        seen.best(rule, count).map(|m| m as u32 + LOWEST_BIT)
+    }
+
+    #[test]
+    fn by_instances_the_best_mapping_is_that_of_most_and_of_equals_the_lowest() {
+        let mut seen = seen(&[&[0, 1 << 12], &[0, 1 << 12], &[0, 1 << 7]]);
         seen.add(&Instance::default());
-        assert_eq!(seen.instances.len(), 3, "one that accessed nothing is none");
+        assert_eq!(seen.instances(), 3, "one that accessed nothing is none");
         // All three: 8 to 10 and 13 to 16.
-        assert_eq!(seen.best(3).map(|m| m as u32 + LOWEST_BIT), Some(8));
-        assert_eq!(seen.best(2).map(|m| m as u32 + LOWEST_BIT), Some(7));
-        assert_eq!(Seen::default().best(1), None);
+        assert_eq!(best(&seen, Rule::Instances, 3), Some(8));
+        assert_eq!(best(&seen, Rule::Instances, 2), None, "the baseline map has them on one stack, too");
+        assert_eq!(Seen::default().best(Rule::Instances, 1), None);
         assert_eq!(seen.one_stack_share(0), 2.0 / 3.0);
         assert_eq!(seen.first_stack_share(0), 5.0 / 6.0);
+    }
+
+    #[test]
+    fn by_accesses_a_mapping_may_win_with_which_no_instance_stays_on_one_stack() {
+        // Nine lines of 1 KB, and one that is 128 KB and more away: every pair of bits up to 16:17 differs somewhere.
+        let mut far: Vec<u64> = (0..9).map(|k| k * 128).collect();
+        far.push(0x3_ffff);
+        let seen = seen(&[&far, &far]);
+        assert!((0..MAPPINGS).all(|m| seen.one_stack_share(m) == 0.0));
+        assert_eq!(best(&seen, Rule::Instances, 2), None, "nothing scores: the baseline map stays");
+        // Bits 11:12 are the lowest that leave all nine together.
+        assert_eq!(best(&seen, Rule::Accesses, 2), Some(11));
+        assert_eq!(seen.first_stack_share(11 - LOWEST_BIT as usize), 0.9);
+    }
+
+    #[test]
+    fn where_no_mapping_is_better_the_baseline_map_stays() {
+        let seen = seen(&[&[0], &[1 << 12], &[5 << 7]]);
+        for rule in [Rule::Accesses, Rule::Instances] {
+            assert_eq!(best(&seen, rule, 3), None, "each accesses one line: all maps are equal");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What TOM has to know of a program before it runs: found by executing it once without time, and kept for later runs.
 
+use crate::analyser::Rule;
 use crate::candidate::Assumptions;
 use crate::mechanism::{assumptions, stacks, tables};
 use crate::runtime::Foreknowledge;
@@ -26,7 +27,7 @@ pub(crate) fn foreknowledge(values: &Values, run: &mut dyn Preparation) -> Resul
     if let Some(known) = run.recall(KIND, &key(&settings, run)?)?.as_ref().and_then(read) {
         return Ok(known);
     }
-    Ok(known(&survey(values, run)?))
+    Ok(known(&survey(values, run)?, settings.mapping_rule))
 }
 
 /// Executes a program without time, watches every instance of a candidate, and keeps what TOM has to know of it.
@@ -41,14 +42,14 @@ pub fn survey(values: &Values, run: &mut dyn Preparation) -> Result<Survey, Mech
     run.rehearse(Rc::<RefCell<Surveying>>::clone(&surveying))?;
     let broken = || MechanismError::Request("the survey of the program is still in use".to_owned());
     let survey = Rc::into_inner(surveying).ok_or_else(broken)?.into_inner().survey;
-    run.keep(KIND, &key(&settings, run)?, &write(&known(&survey)))?;
+    run.keep(KIND, &key(&settings, run)?, &write(&known(&survey, settings.mapping_rule)))?;
     Ok(survey)
 }
 
-fn known(survey: &Survey) -> Foreknowledge {
+fn known(survey: &Survey, rule: Rule) -> Foreknowledge {
     Foreknowledge {
-        instances: survey.seen.instances.len() as u64,
-        best: survey.seen.best(usize::MAX),
+        instances: survey.seen.instances() as u64,
+        best: survey.seen.best(rule, usize::MAX),
         accessed: survey.accessed(),
     }
 }
@@ -57,6 +58,7 @@ fn known(survey: &Survey) -> Foreknowledge {
 fn key(settings: &Settings, run: &dyn Preparation) -> Result<Value, MechanismError> {
     Ok(json!({
         "page": settings.page.0,
+        "rule": format!("{:?}", settings.mapping_rule),
         "assumptions": format!("{:?}", assumptions(settings)),
         "stacks": format!("{:?}", stacks(settings, run.gpu())?),
     }))

@@ -175,7 +175,7 @@ fn learned_json(seen: &Seen) -> Value {
             json!({ "bit": bit, "one_stack": seen.one_stack_share(m), "first_stack": seen.first_stack_share(m) })
         })
         .collect();
-    json!({ "instances": seen.instances.len(), "mappings": mappings })
+    json!({ "instances": seen.instances(), "mappings": mappings })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::analyser::{Instance, LOWEST_BIT, Seen};
 use crate::controller::{Stays, decide};
 use crate::settings::{Mapping, Policy, Settings};
 use crate::table::Table;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strata_core::stats::Unit;
 use strata_core::{Addr, Bytes, LANES, LineAddr, OpInfo, WarpId};
@@ -71,6 +71,8 @@ struct State {
     /// Instances to learn from before data move; none once they have.
     learning: Option<u64>,
     running: BTreeMap<WarpId, Instance>,
+    /// Warps in instances that they came to while data were at the host, and that have had no second chance.
+    came_while_learning: BTreeSet<WarpId>,
     seen: Seen,
     /// The mapping of marked ranges.
     mapping: Option<usize>,
@@ -80,10 +82,8 @@ struct State {
 impl Tom {
     /// For a machine whose stacks are `map`, each with an SM for so many warps.
     pub fn new(settings: Settings, map: StackMap, warps: u32, known: Foreknowledge) -> Self {
-        let counted = (settings.learning_share * known.instances as f64).ceil() as u64;
-        let learning = (settings.mapping == Mapping::Learned)
-            .then(|| settings.learning_instances.unwrap_or(counted))
-            .filter(|&n| n > 0);
+        let learning =
+            (settings.mapping == Mapping::Learned).then(|| settings.learns_from(known.instances)).filter(|&n| n > 0);
         let mapping = known.best.filter(|_| settings.mapping == Mapping::Oracle);
         let accessed = if settings.mapping == Mapping::Oracle { known.accessed } else { Vec::new() };
         Self(Arc::new(Mutex::new(State {
@@ -96,6 +96,7 @@ impl Tom {
             accessed,
             learning,
             running: BTreeMap::new(),
+            came_while_learning: BTreeSet::new(),
             seen: Seen::default(),
             mapping,
             counts: Counts::default(),
@@ -170,6 +171,7 @@ impl Offload for Tom {
         let state = &mut *self.lock();
         Arc::make_mut(&mut state.current).count_instructions(instructions);
         state.running.clear();
+        state.came_while_learning.clear();
         state.current.rows.iter().map(|row| row.block.clone()).collect()
     }
 
@@ -190,12 +192,15 @@ impl Offload for Tom {
 
     fn consider(&mut self, arrival: &Arrival<'_>) -> bool {
         let state = &mut *self.lock();
-        state.counts.instances += 1;
         if state.learning.is_some() {
+            state.counts.instances += 1;
             state.running.insert(arrival.warp, Instance::default());
-            state.counts.learning += 1;
+            state.came_while_learning.insert(arrival.warp);
             return false;
         }
+        // One that comes again was counted when it came; now it stays for another reason, or goes.
+        state.counts.instances += u64::from(!arrival.again);
+        state.came_while_learning.remove(&arrival.warp);
         if state.settings.policy == Policy::None {
             state.counts.off += 1;
             return false;
@@ -232,7 +237,9 @@ impl Offload for Tom {
     }
 
     fn exited(&mut self, warp: WarpId) -> bool {
-        self.lock().has_seen(warp)
+        let state = &mut *self.lock();
+        state.counts.learning += u64::from(state.came_while_learning.remove(&warp));
+        state.has_seen(warp)
     }
 
     fn is_at_host(&self) -> bool {
@@ -243,7 +250,7 @@ impl Offload for Tom {
         let state = &mut *self.lock();
         state.learning = None;
         state.running.clear();
-        state.mapping = state.seen.best(usize::MAX);
+        state.mapping = state.seen.best(state.settings.mapping_rule, usize::MAX);
         INTERRUPT_CYCLES
     }
 
@@ -253,7 +260,7 @@ impl Offload for Tom {
         vec![
             count("tom.instances", "warps that came to candidates", c.instances),
             count("tom.learned_from", "of those, the ones that the mapping was learned from", c.learned_from),
-            count("tom.stay.learning", "of those, the ones that came while data were at the host", c.learning),
+            count("tom.stay.learning", "of those, the ones that ran while data were at the host", c.learning),
             count("tom.stay.off", "of those, the ones that the policy keeps on the GPU", c.off),
             count("tom.stay.condition", "of those, the ones whose condition did not hold", c.condition),
             count("tom.stay.tx_busy", "of those, the ones that would have burdened a busy link to a stack", c.tx_busy),
@@ -309,6 +316,24 @@ mod tests {
     }
 
     #[test]
+    fn an_instance_that_comes_again_when_data_have_moved_is_counted_once() {
+        let (mut learner, _) = tom(&["tom.learning_instances=1", "tom.policy=none"], Foreknowledge::default());
+        let counted = |learner: &Tom, name: &str| {
+            learner.counts().iter().find(|count| count.name == name).expect("it is counted").value
+        };
+        let arrival = |warp, again| Arrival { candidate: 0, warp: WarpId(warp), lanes: 1, values: &[], again };
+        (0..3).for_each(|warp| assert!(!learner.consider(&arrival(warp, false))));
+        assert!(learner.exited(WarpId(0)), "the one instance that is needed");
+        learner.remapped();
+        // Two are in their loops, and a new one comes.
+        learner.consider(&arrival(1, true));
+        learner.consider(&arrival(2, true));
+        learner.consider(&arrival(3, false));
+        let all = ["tom.instances", "tom.stay.learning", "tom.stay.off"].map(|name| counted(&learner, name));
+        assert_eq!(all, [4, 1, 3]);
+    }
+
+    #[test]
     fn who_learns_places_what_was_accessed_and_foresees_nothing() {
         let later = vec![Addr(ARRAYS[2]).line()];
         let (mut learner, map) = tom(
@@ -318,7 +343,7 @@ mod tests {
         learner.allocated(Addr(ARRAYS[0]), Bytes(0x2000));
         learner.allocated(Addr(ARRAYS[1]), Bytes(0x2000));
         assert!(learner.is_at_host() && learner.wants_accesses());
-        let arrival = Arrival { candidate: 0, warp: WarpId(3), lanes: 1, values: &[] };
+        let arrival = Arrival { candidate: 0, warp: WarpId(3), lanes: 1, values: &[], again: false };
         assert!(!learner.consider(&arrival), "instances run on the GPU while it learns");
         // A walk through 4 KB: bits 12 and 13 are the lowest that do not change.
         let lines = (0..32).map(|k| Addr(ARRAYS[1]).offset(128 * k).line());

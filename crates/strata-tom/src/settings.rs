@@ -1,5 +1,6 @@
 //! The settings of TOM.
 
+use crate::analyser::Rule;
 use strata_core::Bytes;
 use strata_core::settings::{Allowed, Setting, Settings as Values};
 
@@ -26,11 +27,25 @@ pub const SETTINGS: &[Setting] = &[
         "TOM, section 3.2.3; oracle: section 6.1"
     ),
     setting!(
+        "mapping_rule",
+        "accesses",
+        Allowed::Choice(&["accesses", "instances"]),
+        "the best address bits: those with which most accesses go to the stack that their block runs on, or most instances touch one stack; if none are better than the baseline map, that stays",
+        "TOM, section 4.3, step 4: the most accesses to the stack that the block would execute on; instances: the probability of section 3.2.1"
+    ),
+    setting!(
         "learning_share",
         "0.001",
         Allowed::Real(0.0, 1.0),
         "share of all instances of candidates that the mapping is learned from; they run out of the host's memory",
         "TOM, section 3.2.2: 0.1 %"
+    ),
+    setting!(
+        "learning_least",
+        "2048",
+        Allowed::Whole(0, 1_000_000_000),
+        "instances that are learned from if the share is fewer, but not more than 1 % of all",
+        "choice: if each instance has a line of an array, all values of address bits 7 to 17 are seen; 1 %: the most that TOM, Figure 6 learns from"
     ),
     setting!(
         "learning_instances",
@@ -41,10 +56,10 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting!(
         "learning_accesses",
-        "16",
+        "0",
         Allowed::Whole(0, 1_000_000_000),
         "lines that an instance has accessed when it has been watched long enough; 0: it is watched to its end",
-        "choice: strides show after a few, and a loop that lasts for half of the program would be learned from all that time"
+        "TOM, section 4.3, step 3: the stacks that each instance accesses, so all of it"
     ),
     setting!(
         "busy_threshold",
@@ -133,6 +148,9 @@ pub enum Policy {
     Ideal,
 }
 
+/// Learning takes no more than one in so many instances for the sake of `learning_least`.
+const LEAST_OF: u64 = 100;
+
 /// Where data of candidates live.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mapping {
@@ -151,8 +169,12 @@ pub struct Settings {
     pub policy: Policy,
     /// Where data of candidates live.
     pub mapping: Mapping,
+    /// What makes a mapping the best.
+    pub mapping_rule: Rule,
     /// Share of instances that is learned from.
     pub learning_share: f64,
+    /// Instances that are learned from at the least.
+    pub learning_least: u64,
     /// Instances that are learned from, if given.
     pub learning_instances: Option<u64>,
     /// Lines after which an instance has been watched long enough.
@@ -196,7 +218,12 @@ impl Settings {
                 "oracle" => Mapping::Oracle,
                 _ => Mapping::Learned,
             },
+            mapping_rule: match values.text("mapping_rule") {
+                "instances" => Rule::Instances,
+                _ => Rule::Accesses,
+            },
             learning_share: values.real("learning_share"),
+            learning_least: values.whole("learning_least"),
             learning_instances: given("learning_instances"),
             learning_accesses: given("learning_accesses"),
             busy_threshold: values.real("busy_threshold"),
@@ -212,6 +239,12 @@ impl Settings {
         }
     }
 
+    /// How many instances are learned from if a program has so many.
+    pub fn learns_from(&self, instances: u64) -> u64 {
+        let share = (self.learning_share * instances as f64).ceil() as u64;
+        self.learning_instances.unwrap_or_else(|| share.max(self.learning_least.min(instances / LEAST_OF)))
+    }
+
     /// True if the program has to be surveyed before it runs.
     pub fn needs_survey(&self) -> bool {
         match self.mapping {
@@ -219,5 +252,24 @@ impl Settings {
             Mapping::Learned => self.learning_instances.is_none(),
             Mapping::Oracle => true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_learned_from_and_a_few_more_if_that_is_few() {
+        let learns = |set: &[&str], instances| {
+            Settings::of(&Values::read("tom", SETTINGS, set).expect("good")).learns_from(instances)
+        };
+        assert_eq!(learns(&[], 5_000_000), 5000);
+        assert_eq!(learns(&[], 1_000_000), 2048, "0.1 % would be a thousand");
+        assert_eq!(learns(&[], 4104), 41, "0.1 % would be five, and 2048 half of the program");
+        assert_eq!(learns(&[], 3), 1);
+        assert_eq!(learns(&["tom.learning_least=0"], 4104), 5);
+        assert_eq!(learns(&["tom.learning_instances=7"], 4104), 7);
+        assert_eq!(learns(&[], 0), 0, "nothing to learn from");
     }
 }

@@ -36,6 +36,8 @@ pub struct Arrival<'a> {
     pub lanes: LaneMask,
     /// What the registers that the candidate names hold, lane by lane.
     pub values: &'a [[i64; LANES]],
+    /// It is in this instance already: it came while the mechanism learned, and is at the head of its loop again.
+    pub again: bool,
 }
 
 /// Load of a stack, as the channel busy monitor sees it.

@@ -63,7 +63,7 @@ impl Machine {
         offload.stacks[block.stack as usize].state.pending -= 1;
         offload.is_stopped |= offload.mechanism.exited(WarpId(index));
         if let Some((candidate, lanes, values)) = block.next.take() {
-            offload.enter(index, candidate, lanes, &values);
+            offload.enter(index, candidate, lanes, &values, false);
         }
         self.stack_stats.stall += cycle.saturating_sub(block.since);
         self.stack_stats.dirty_lines += block.written.len() as u64;

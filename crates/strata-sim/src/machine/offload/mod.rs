@@ -194,7 +194,7 @@ impl Machine {
             Stage::OnGpu
                 if entered == visit.candidate && visit.while_learning && !offload.mechanism.wants_accesses() =>
             {
-                offload.enter(index, entered, lanes(), values);
+                offload.enter(index, entered, lanes(), values, true);
             }
             Stage::Undecided | Stage::OnGpu if inside => {}
             stage => {
@@ -203,7 +203,7 @@ impl Machine {
                     offload.is_stopped |= offload.mechanism.exited(WarpId(index));
                 }
                 if enters {
-                    offload.enter(index, entered, lanes(), values);
+                    offload.enter(index, entered, lanes(), values, false);
                 }
             }
         }
@@ -231,9 +231,9 @@ impl Offloader {
         }
     }
 
-    /// A warp comes to a candidate.
-    fn enter(&mut self, index: u32, candidate: usize, lanes: LaneMask, values: &[[i64; LANES]]) {
-        let goes = self.mechanism.consider(&Arrival { candidate, warp: WarpId(index), lanes, values });
+    /// A warp comes to a candidate, or `again` to the head of the loop that it is in.
+    fn enter(&mut self, index: u32, candidate: usize, lanes: LaneMask, values: &[[i64; LANES]], again: bool) {
+        let goes = self.mechanism.consider(&Arrival { candidate, warp: WarpId(index), lanes, values, again });
         let visit = &mut self.visits[index as usize];
         visit.candidate = candidate;
         visit.while_learning = self.mechanism.wants_accesses();

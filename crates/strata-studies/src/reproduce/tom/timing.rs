@@ -15,6 +15,7 @@ use strata_run::{Monitor, Step};
 use strata_run::{RunRequest, What};
 use strata_tom::analyser::MAPPINGS;
 use strata_tom::candidate::{Assumptions, MostLive, find, most_live};
+use strata_tom::settings::Settings as TomSettings;
 use strata_workloads::Workload;
 
 /// Shares of instances that mappings are learned from in Figure 6.
@@ -76,6 +77,9 @@ pub(super) struct Surveyed {
     pub(super) baseline: f64,
     pub(super) best: f64,
     pub(super) learned: [f64; LEARNING.len()],
+    /// Share of accesses to the stack that their instance runs on: baseline map, the mapping that the first instances suggest,
+    /// best mapping.
+    pub(super) accesses: [f64; 3],
     /// Share of fixed offsets of each candidate that ran.
     pub(super) fixed: Vec<f64>,
     /// Registers alive at once in its candidates and in its threads.
@@ -130,14 +134,21 @@ fn survey(program: Program, effort: Effort, runs: &Runs) -> Result<Surveyed, Lab
     let mut preparation = RunPreparation::new(&request, &gpu.config, Capacity::default(), &monitor);
     let survey = strata_tom::survey(&defaults, &mut preparation)?;
     let seen = &survey.seen;
-    let instances = seen.instances.len();
-    let after = |share: f64| seen.best((share * instances as f64).ceil() as usize);
-    let share = |mapping: Option<usize>| mapping.map_or(0.0, |m| seen.one_stack_share(m));
+    let (instances, settings) = (seen.instances(), TomSettings::of(&defaults));
+    let after = |share: f64| {
+        let settings = TomSettings { learning_share: share, ..settings.clone() };
+        seen.best(settings.mapping_rule, settings.learns_from(instances as u64) as usize)
+    };
+    // Where no mapping is better the baseline map stays.
+    let one_stack = |mapping: Option<usize>| seen.one_stack_share(mapping.unwrap_or(MAPPINGS));
+    let on_first = |mapping: Option<usize>| seen.first_stack_share(mapping.unwrap_or(MAPPINGS));
+    let best = seen.best(settings.mapping_rule, usize::MAX);
     Ok(Surveyed {
         instances,
-        baseline: seen.one_stack_share(MAPPINGS),
-        best: share(seen.best(usize::MAX)),
-        learned: LEARNING.map(|part| share(after(part))),
+        baseline: one_stack(None),
+        best: one_stack(best),
+        learned: LEARNING.map(|part| one_stack(after(part))),
+        accesses: [None, after(LEARNING[0]), best].map(on_first),
         fixed: survey.offsets.iter().filter_map(|(_, _, offsets)| offsets.fixed_share()).collect(),
         live: live(program),
     })
