@@ -1,6 +1,6 @@
 //! A full-duplex link: to the host, to memory beyond the card, to a stack of memory.
 //!
-//! Each direction is a next-free time: what is sent first passes first. Data travels in packets of at most
+//! Each direction is a next-free time: what is sent first passes first, but for what has priority ([`Link::send_first`]). Data travels in packets of at most
 //! [`PACKET_BYTES`], each with a header; a transfer has arrived when its last byte has, one latency after that byte left.
 //!
 //! Invariants: the directions do not hinder each other; times are exact, because what a picosecond does not divide is
@@ -35,6 +35,10 @@ struct Lane {
     carried: u64,
     /// Bytes of those that go before whatever is sent next.
     owed: u64,
+    /// Bytes of the last transfer, headers included.
+    last: u64,
+    /// When all that has priority has left.
+    first_free: Picos,
 }
 
 /// A link.
@@ -69,14 +73,42 @@ impl Link {
 
     /// Sends data that is ready at `ready`: when all of it has arrived.
     pub fn send(&mut self, direction: Direction, ready: Picos, data: Bytes) -> Picos {
-        let bytes = data.0 + data.0.div_ceil(PACKET_BYTES) * self.header_bytes;
+        let bytes = self.framed(data);
         self.lanes[direction as usize].carried += bytes;
         self.occupy(direction, ready, bytes) + self.latency
     }
 
+    /// Sends data that has priority: it waits for the packet on the wire and for others that have priority, but not for data
+    /// that wait for the link, which pass later by as much. The packet on the wire is taken to be as large as the last one.
+    pub fn send_first(&mut self, direction: Direction, ready: Picos, data: Bytes) -> Picos {
+        let lane = &self.lanes[direction as usize];
+        if lane.free <= ready {
+            let arrival = self.send(direction, ready, data);
+            let lane = &mut self.lanes[direction as usize];
+            lane.first_free = lane.free;
+            return arrival;
+        }
+        let on_the_wire = self.time_of(lane.last.min(PACKET_BYTES + self.header_bytes)).min(lane.free - ready);
+        let start = (ready + on_the_wire).max(lane.first_free);
+        self.trail(direction, data);
+        let end = start + self.time_of(self.framed(data));
+        self.lanes[direction as usize].first_free = end;
+        end + self.latency
+    }
+
+    /// Bytes of a transfer with its headers.
+    fn framed(&self, data: Bytes) -> u64 {
+        data.0 + data.0.div_ceil(PACKET_BYTES) * self.header_bytes
+    }
+
+    /// What so many bytes take, rounded up.
+    fn time_of(&self, bytes: u64) -> Picos {
+        Picos((u128::from(bytes) * PICOS_PER_SECOND).div_ceil(u128::from(self.bytes_per_second)) as u64)
+    }
+
     /// Sends data that nobody waits for: it goes before whatever is sent next.
     pub fn trail(&mut self, direction: Direction, data: Bytes) {
-        let bytes = data.0 + data.0.div_ceil(PACKET_BYTES) * self.header_bytes;
+        let bytes = self.framed(data);
         let lane = &mut self.lanes[direction as usize];
         lane.carried += bytes;
         lane.owed += bytes;
@@ -85,6 +117,7 @@ impl Link {
     /// Takes a direction for so many bytes: when the last has left.
     fn occupy(&mut self, direction: Direction, ready: Picos, bytes: u64) -> Picos {
         let lane = &mut self.lanes[direction as usize];
+        lane.last = bytes;
         let bytes = bytes + std::mem::take(&mut lane.owed);
         if ready > lane.free {
             (lane.free, lane.fraction) = (ready, 0);
@@ -169,6 +202,22 @@ mod tests {
         assert_eq!(link.send(In, Picos(0), Bytes(10)), Picos(15_000));
         assert_eq!(link.send(In, Picos(0), Bytes(10)), Picos(25_000));
         assert_eq!(link.carried(In), Bytes(25));
+    }
+
+    #[test]
+    fn what_has_priority_waits_for_the_packet_on_the_wire_and_no_other() {
+        let mut link = link(1.0, 10.0, 0);
+        assert_eq!(link.send_first(In, Picos(0), Bytes(5)), Picos(15_000), "the link is free");
+        for k in 1..=10 {
+            assert_eq!(link.send(In, Picos(0), Bytes(100)), Picos(15_000 + k * 100_000));
+        }
+        // A thousand bytes wait. It passes behind the hundred that are on the wire, and the next behind it.
+        assert_eq!(link.send_first(In, Picos(10_000), Bytes(5)), Picos(10_000 + 105_000 + 10_000));
+        assert_eq!(link.send_first(In, Picos(10_000), Bytes(5)), Picos(10_000 + 110_000 + 10_000));
+        // The last of the data leaves after 1,005 ns; 2 ns before there is no more than 2 ns to wait for.
+        assert_eq!(link.send_first(In, Picos(1_003_000), Bytes(1)), Picos(1_006_000 + 10_000));
+        assert_eq!(link.send(In, Picos(0), Bytes(1)), Picos(1_005_000 + 12_000 + 10_000), "what passed took its time");
+        assert_eq!(link.carried(In), Bytes(5 + 1000 + 11 + 1));
     }
 
     #[test]

@@ -20,7 +20,8 @@ impl Machine {
         }
     }
 
-    /// A warp has executed its block: as soon as its loads are complete, it frees its warp slot and sends the acknowledgement.
+    /// A warp has executed its block: as soon as its loads are complete, it frees its warp slot and sends the acknowledgement,
+    /// which passes data that wait for the link: until it is there, the block holds a place at its stack.
     pub(super) fn complete_block(&mut self, index: u32, now: u64) {
         let Some(ready) = self.registers_ready(index, now) else { return };
         let ready_time = self.core_time(ready);
@@ -44,7 +45,7 @@ impl Machine {
         let next = stack_sm.queue.pop_front();
         let (stack, is_ideal) = (block.stack as usize, offload.terms.is_ideal);
         let arrival = match &mut self.stacks {
-            Some(stacks) if !is_ideal => stacks.links[stack].send(Direction::In, leaves, bytes),
+            Some(stacks) if !is_ideal => stacks.links[stack].send_first(Direction::In, leaves, bytes),
             _ => leaves,
         };
         self.queue.push(arrival, Event::new(Event::ACKNOWLEDGED, index));

@@ -123,6 +123,25 @@ fn a_block_begins_when_the_stores_before_it_are_in_memory() {
 }
 
 #[test]
+fn the_end_of_a_block_does_not_queue_behind_data() {
+    // The other lines of the stack, each asked for by an SM while the block is on its way: 1.28 us each on the link back.
+    let plain = machine(&[], &[], false);
+    let stack = |a: u64| plain.stack_of_line(Addr(a).line());
+    let others: Vec<[Instr; 1]> =
+        (1..32).map(|k| A + 128 * k).filter(|&a| stack(a) == stack(A)).map(|a| [Instr::load_line(a)]).collect();
+    assert_eq!(others.len(), 7);
+    let stall = |readers: usize| {
+        let block = [Instr::load(A)];
+        let mut warps: Vec<&[Instr]> = vec![&block];
+        warps.extend(others[..readers].iter().map(|reader| &reader[..]));
+        counted(&[SLOW], &[0..=0], false, &warps).stall
+    };
+    let (alone, behind) = (stall(0), stall(7));
+    assert!((7_300..7_500).contains(&alone), "{alone}");
+    assert!(behind < alone + 2 * 1_800, "a packet of 128 B takes 1,800 cycles: {behind}");
+}
+
+#[test]
 fn links_are_as_busy_as_the_monitor_says() {
     let (_, other) = lines();
     let mut machine = machine(&[SLOW], &[], false);
