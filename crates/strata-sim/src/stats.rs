@@ -72,6 +72,7 @@ counters! {
         cross: "stacks.cross", Bytes, "bytes between memory stacks, headers included";
         offloads: "offload.blocks", Events, "blocks that ran on memory stacks";
         instructions: "offload.thread_instructions", Instructions, "machine instructions issued on memory stacks, times active lanes";
+        invalidations: "offload.invalidations", Events, "times that the SM of a memory stack dropped its cache for a block";
         dirty_lines: "offload.dirty_lines", Requests, "lines that offloaded blocks wrote and their GPU dropped from its caches";
     }
 }

@@ -187,6 +187,7 @@ impl Offload for Tom {
             host_latency: None,
             is_ideal: settings.policy == Policy::Ideal,
             is_coherent: settings.coherence,
+            drops_at_every_spawn: settings.drops_at_every_spawn,
         }
     }
 

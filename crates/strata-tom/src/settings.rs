@@ -97,6 +97,13 @@ pub const SETTINGS: &[Setting] = &[
         "TOM, section 4.4.2"
     ),
     setting!(
+        "invalidation",
+        "needed",
+        Allowed::Choice(&["needed", "every-spawn"]),
+        "when the SM of a stack drops its cache: before a block whose SM has stored, synchronised, begun a launch or got back a block that wrote since the last time, or before every block",
+        "every-spawn: TOM, section 4.4.2; needed: the same data at less cost"
+    ),
+    setting!(
         "alu_share",
         "0.5",
         Allowed::Real(0.0, 1.0),
@@ -189,6 +196,8 @@ pub struct Settings {
     pub pipeline_cycles: u32,
     /// Caches are kept coherent.
     pub coherence: bool,
+    /// The SM of a stack drops its cache at every spawn.
+    pub drops_at_every_spawn: bool,
     /// See the table.
     pub alu_share: f64,
     /// See the table.
@@ -231,6 +240,7 @@ impl Settings {
             pending_limit: given("pending_limit").map(|n| n as u32),
             pipeline_cycles: values.whole("pipeline_cycles") as u32,
             coherence: values.text("coherence") == "kept",
+            drops_at_every_spawn: values.text("invalidation") == "every-spawn",
             alu_share: values.real("alu_share"),
             alu_busy: values.real("alu_busy"),
             page: values.size("page"),

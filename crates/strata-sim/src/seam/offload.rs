@@ -72,6 +72,8 @@ pub struct Terms {
     /// Caches are kept coherent, as they must be. Without it nothing of it is charged, and data are not right: to see what it
     /// costs.
     pub is_coherent: bool,
+    /// The SM of a stack drops its cache at every spawn; else only where the block might find old data in it.
+    pub drops_at_every_spawn: bool,
 }
 
 impl Default for Terms {
@@ -85,6 +87,7 @@ impl Default for Terms {
             host_latency: None,
             is_ideal: false,
             is_coherent: true,
+            drops_at_every_spawn: false,
         }
     }
 }

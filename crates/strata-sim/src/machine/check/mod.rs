@@ -54,6 +54,12 @@ pub(super) enum Mutation {
     Drain,
     /// The SM of a stack drops its cache before an offloaded block begins.
     StackFlush,
+    /// A store of the requester makes the caches of stacks old.
+    StoreAges,
+    /// So does a block that ends and has written.
+    BlockAges,
+    /// So does the end of a kernel, in which other SMs may have stored.
+    LaunchAges,
     /// The L1 of the requester drops what an offloaded block wrote.
     RequesterDrop,
     /// L2 drops what an offloaded block wrote.

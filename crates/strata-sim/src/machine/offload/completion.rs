@@ -69,6 +69,12 @@ impl Machine {
         self.stack_stats.stall += cycle.saturating_sub(block.since);
         self.stack_stats.dirty_lines += block.written.len() as u64;
         let drops = |m: &mut Self, step| !m.checker.as_mut().is_some_and(|c| c.omits(step));
+        if !block.written.is_empty()
+            && drops(self, Mutation::BlockAges)
+            && let Some(offload) = &mut self.offload
+        {
+            offload.freshness.ages_for(block.sm, t);
+        }
         for &line in &block.written {
             if drops(self, Mutation::RequesterDrop) {
                 self.sms[block.sm as usize].memory.l1.invalidate(line);

@@ -142,7 +142,9 @@ impl Machine {
         let visit = &mut offload.visits[index as usize];
         visit.stage = Stage::OnStack;
         let block = &mut visit.block;
-        let (stack, coherent) = (StackId(block.stack), offload.terms.keeps_coherent());
+        let stack = StackId(block.stack);
+        let needs_drop = offload.terms.keeps_coherent()
+            && offload.freshness.needs_drop(stack, block.sm, self.queue.now(), offload.terms.drops_at_every_spawn);
         let stack_sm = &mut offload.stacks[stack.0 as usize];
         stack_sm.resident += 1;
         stack_sm.issued += u64::from(block.issues);
@@ -150,9 +152,9 @@ impl Machine {
         let lanes = self.warps[index as usize].batch.ops.first().map_or(0, |op| op.mask.count_ones());
         self.stack_stats.instructions += u64::from(block.issues) * u64::from(lanes);
         let sm = self.stack_sm(stack);
-        let drops = !self.checker.as_mut().is_some_and(|c| c.omits(Mutation::StackFlush));
-        if drops && coherent {
+        if needs_drop && !self.checker.as_mut().is_some_and(|c| c.omits(Mutation::StackFlush)) {
             self.invalidate_l1(sm);
+            self.stack_stats.invalidations += 1;
         }
         let unit = &mut self.sms[sm as usize];
         let scheduler = unit.dealt % self.config.sm.schedulers;

@@ -6,7 +6,7 @@
 //!    memory, which tells where its data are (`try_offload`); what it did until then it does again on the stack.
 //! 2. Its loads come back, and its registers cross to the stack.
 //! 3. When the stores that its SM had sent are in memory, the first step of coherence, and the SM there has room, it drops its
-//!    cache, the second step, and the warp goes on there.
+//!    cache, the second step, unless nothing in it can be old for this block (`freshness`), and the warp goes on there.
 //! 4. It comes to a segment outside the block: its loads and stores end, its registers and the lines that it wrote cross back,
 //!    and its SM and L2 drop those lines, the third step.
 //!
@@ -16,15 +16,18 @@
 mod busy_monitor;
 mod completion;
 mod dispatch;
+mod freshness;
 mod learning;
 mod store_drain;
 #[cfg(test)]
 mod tests;
 
+use super::check::Mutation;
 use super::{Machine, NONE};
 use crate::config::GpuConfig;
 use crate::seam::{Arrival, Candidate, Offload, SideCount, StackUse, Terms};
 use crate::time::Picos;
+use freshness::Freshness;
 use std::collections::VecDeque;
 use strata_core::{GridSource, LANES, LaneMask, LineAddr, WarpId, WatchPoint};
 
@@ -56,6 +59,8 @@ struct Visit {
     candidate: usize,
     /// It came while the mechanism learned.
     while_learning: bool,
+    /// The warp's segment, of a candidate or not, has an instruction that synchronises it with others.
+    synchronises: bool,
     block: OffloadedBlock,
 }
 
@@ -115,6 +120,7 @@ pub(super) struct Offloader {
     uses: Vec<StackUse>,
     /// Warps that wait for stores of their SM.
     draining: Vec<u32>,
+    freshness: Freshness,
     dispatched: u32,
     /// Data are moved: warps wait, and these have had their turn meanwhile.
     is_stopped: bool,
@@ -126,6 +132,8 @@ impl Machine {
     pub(super) fn load_candidates<S: GridSource>(&mut self, source: &mut S) {
         let Some(offload) = &mut self.offload else { return };
         let instructions = source.instructions();
+        let ages = !self.checker.as_mut().is_some_and(|c| c.omits(Mutation::LaunchAges));
+        offload.freshness.kernel_begins(instructions, ages);
         offload.candidates = offload.mechanism.candidates(instructions);
         offload.entries = vec![NONE; instructions.len()];
         offload.dispatched = 0;
@@ -170,11 +178,17 @@ impl Machine {
     /// A warp has a new segment, of so many machine instructions, before whose first operation registers held `values`.
     /// True if it is the first outside a block that ran on a stack: the warp has to come back.
     pub(super) fn enter_segment(&mut self, index: u32, values: &[[i64; LANES]], issues: u32) -> bool {
+        let time = self.core_time(self.warps[index as usize].time).max(self.queue.now());
         let Some(offload) = &mut self.offload else { return false };
         let w = &self.warps[index as usize];
         let pc = w.batch.ops.first().map(|op| op.pc);
         let lanes = || w.batch.ops.iter().fold(0, |lanes, op| lanes | op.mask);
         let visit = &mut offload.visits[index as usize];
+        // A candidate begins a segment, so whatever a warp synchronised with before it comes to one is behind it here.
+        let synchronises = offload.freshness.is_synchronising(w.batch.ops.iter().map(|op| op.pc));
+        if std::mem::replace(&mut visit.synchronises, synchronises) {
+            offload.freshness.ages_for(w.sm, time);
+        }
         let inside = pc
             .is_some_and(|pc| offload.candidates.get(visit.candidate).is_some_and(|c| (c.begin..=c.end).contains(&pc)));
         let entered = pc.map_or(NONE, |pc| offload.entries[pc as usize]) as usize;
@@ -225,6 +239,7 @@ impl Offloader {
             stacks: (0..config.stacks.count * config.stacks.sms).map(|_| StackSm::default()).collect(),
             uses: Vec::new(),
             draining: Vec::new(),
+            freshness: Freshness::new(config),
             dispatched: 0,
             is_stopped: false,
             stopped: Vec::new(),

@@ -1,6 +1,7 @@
 //! Stores of SMs that are not in memory: a block that leaves an SM begins behind those that the SM had sent, the first step of
 //! coherence (TOM, section 4.4.2).
 
+use crate::machine::check::Mutation;
 use crate::machine::{Event, Machine};
 use crate::time::Picos;
 
@@ -23,7 +24,11 @@ impl Machine {
 
     fn untrack_store(&mut self, request: u32, time: Picos) {
         let sm = self.requests[request].sm;
+        let ages = !self.checker.as_mut().is_some_and(|c| c.omits(Mutation::StoreAges));
         let Some(offload) = &mut self.offload else { return };
+        if ages {
+            offload.freshness.ages_for(sm, time);
+        }
         let stores = &mut offload.stores[sm as usize];
         if let Some(at) = stores.iter().position(|&r| r == request) {
             stores.swap_remove(at);

@@ -232,6 +232,67 @@ fn a_stack_that_keeps_its_cache_reads_old_data() {
     check(&[1..=1], Mutation::StackFlush, [&first, &[Instr::store(A), Instr::load(A)]], cause);
 }
 
+/// A step is left out in the last kernel, once.
+#[track_caller]
+fn check_ages(blocks: &[RangeInclusive<u32>], step: Mutation, kernels: &[&[&[Instr]]]) {
+    let cause = "the stack did not drop its cache before the block began, or the block overtook a store";
+    let run_all = |left_out: Option<Mutation>| -> Result<StackStats, MachineError> {
+        let mut machine = machine(&["l1.flush_at_launch=false"], blocks, false);
+        for (k, warps) in kernels.iter().enumerate() {
+            if k + 1 == kernels.len() {
+                machine.checker.as_mut().expect("data are checked").leave_out = left_out;
+            }
+            run(&mut machine, warps)?;
+        }
+        Ok(machine.reading().stacks)
+    };
+    let whole = run_all(None).expect("nothing is left out");
+    assert!(whole.invalidations >= 2, "{whole:?}");
+    let error = run_all(Some(step)).expect_err("not found").to_string();
+    assert!(error.ends_with(cause), "{error}");
+}
+
+#[test]
+fn a_cache_is_kept_for_a_block_that_finds_nothing_old_in_it() {
+    let script = [Instr::load(A), Instr::load(A + 0x400), Instr::load(A)];
+    let near = counted(&[], &[0..=0, 2..=2], false, &[&script]);
+    assert_eq!((near.offloads, near.invalidations, near.near_reads), (2, 1, 4), "the line is still there");
+}
+
+#[test]
+fn an_atomic_a_barrier_and_a_look_past_l1_make_caches_old() {
+    for between in
+        [Instr::atomic(A + 0x400), Instr::reduce(A + 0x400), Instr::barrier(), Instr::load_past_l1(A + 0x400)]
+    {
+        let near =
+            counted(&[], &[0..=0, 3..=3], false, &[&[Instr::load(A), between, Instr::load(A + 0x600), Instr::load(A)]]);
+        assert_eq!((near.offloads, near.invalidations), (2, 2));
+    }
+}
+
+#[test]
+fn a_store_of_the_requester_makes_the_cache_of_a_stack_old() {
+    let script = [Instr::load(A), Instr::store(A), Instr::load(A + 0x400), Instr::load(A)];
+    check_ages(&[0..=0, 3..=3], Mutation::StoreAges, &[&[&script]]);
+}
+
+#[test]
+fn a_block_on_another_stack_makes_the_cache_of_this_one_old() {
+    let (_, other) = lines();
+    // The second block runs where its first access is, and writes what the first stack has in its cache.
+    let script = [Instr::load(A), Instr::load(other), Instr::store(A), Instr::load(A + 0x400), Instr::load(A)];
+    check_ages(&[0..=0, 1..=2, 4..=4], Mutation::BlockAges, &[&[&script]]);
+}
+
+#[test]
+fn stores_of_other_sms_in_the_kernel_before_make_the_cache_of_a_stack_old() {
+    let reader = [Instr::load(A + 0x400), Instr::load(A + 0x400), Instr::load(A + 0x400), Instr::load(A)];
+    // Stores long after the block has read.
+    let mut writer = vec![Instr::load_past_l1(A + 0x600).to(1).needs(&[1]); 30];
+    writer.push(Instr::store(A).needs(&[1]));
+    check_ages(&[3..=3], Mutation::LaunchAges, &[&[&reader, &writer], &[&reader]]);
+}
+
 #[test]
 fn a_requester_that_keeps_what_a_block_wrote_reads_old_data() {
     let cause = "what an offloaded block wrote was not dropped when it ended";
