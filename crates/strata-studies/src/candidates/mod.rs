@@ -67,6 +67,14 @@ pub struct FileCandidates {
 /// Reads a file and searches it.
 pub fn search_file(path: &Path, assumptions: &Assumptions) -> Result<FileCandidates, LabError> {
     let text = read_text(path, limits::PTX_BYTES).map_err(|e| LabError::io("read", path, e))?;
+    if path.extension().is_some_and(|extension| extension == "cu" || extension == "cuh") {
+        let (source, ptx) = (path.display(), path.with_extension("ptx"));
+        let ptx = ptx.display();
+        return Err(LabError::Request(format!(
+            "`{source}` is CUDA source, and what is searched is PTX: compile it with `nvcc -ptx -lineinfo -arch=compute_75 \
+             {source} -o {ptx}`, then `strata offload {ptx}`; `-lineinfo` lets the table name lines of the source"
+        )));
+    }
     Ok(search_text(&path.display().to_string(), text, assumptions))
 }
 

@@ -19,7 +19,7 @@ Exit status: 0 every file was searched, 2 bad usage, or a file that cannot be re
 #[derive(Args)]
 #[command(after_help = OFFLOAD_EXAMPLES)]
 pub(crate) struct Offload {
-    /// PTX files
+    /// PTX files, such as `nvcc -ptx -lineinfo` makes
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Share of the cache lines of a load that miss in the GPU's caches
