@@ -23,7 +23,7 @@ use crate::ops::memory::{addresses, aligned, copy_targets, window};
 use crate::races;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use strata_core::{Access, Addr, LANES, LaneMask, OpInfo, Space};
+use strata_core::{Access, Addr, LANES, LaneMask, OpClass, OpInfo, Space};
 
 /// An instruction that is looked at before it runs.
 #[derive(Clone, Copy)]
@@ -58,6 +58,8 @@ impl Watched {
     pub(crate) fn new(inst: &mut Inst, info: &OpInfo, pc: u32, wide: bool, looks: Looks) -> Option<Self> {
         let (space, access) = match (info.space, info.access) {
             (_, Access::None | Access::Prefetch) => return None,
+            // Texels and pixels: the operands are coordinates, no addresses.
+            _ if info.class == OpClass::Texture => return None,
             (_, Access::Copy) => (Space::Shared, Access::Copy),
             (space @ (Space::Shared | Space::Generic), access) => (space, access),
             (Space::Local, access) if looks.uninitialised => (Space::Local, access),

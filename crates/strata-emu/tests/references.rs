@@ -56,9 +56,12 @@ impl Device {
     }
 
     fn run(&mut self) -> Result<(), LaunchError> {
-        let params = self.out.0.to_le_bytes().to_vec();
-        let config = LaunchConfig { params, ..LaunchConfig::new(Dim3::from(1), Dim3::from(32)) };
-        self.program.launch("k", &config, &mut self.memory, 1, &Output::default(), &|_| {}).map(|_| ())
+        self.launch(&LaunchConfig::new(Dim3::from(1), Dim3::from(32)), &Output::default())
+    }
+
+    fn launch(&mut self, config: &LaunchConfig, output: &Output) -> Result<(), LaunchError> {
+        let config = LaunchConfig { params: self.out.0.to_le_bytes().to_vec(), ..config.clone() };
+        self.program.launch("k", &config, &mut self.memory, 1, output, &|_| {}).map(|_| ())
     }
 
     fn words(&self, start: Addr, count: usize) -> Vec<u32> {
@@ -86,6 +89,24 @@ fn a_reference_is_what_it_was_bound_to_when_the_launch_begins() {
     device.bind("picture", other);
     device.run().expect("it runs");
     assert_eq!(device.words(device.out, 1), [532]);
+}
+
+/// Coordinates are no addresses: who looks at accesses leaves textures and surfaces alone.
+#[test]
+fn launches_that_are_looked_at_read_and_write_the_same() {
+    let mut device = Device::new();
+    let (_, image) = device.image(100);
+    let (sheet, surface) = device.image(0);
+    let texture = device.memory.create_texture(&Texture::new(image)).expect("a texture");
+    let surface = device.memory.create_surface(&surface).expect("a surface");
+    device.bind("picture", texture);
+    device.bind("sheet", surface);
+    let config = LaunchConfig { races: true, check: true, ..LaunchConfig::new(Dim3::from(1), Dim3::from(32)) };
+    let output = Output::default();
+    device.launch(&config, &output).expect("it runs");
+    assert!(output.take_warnings().is_empty());
+    assert_eq!(device.words(device.out, 32), (132..164).collect::<Vec<_>>());
+    assert_eq!(device.words(sheet, 32), (1..33).collect::<Vec<_>>());
 }
 
 #[test]
