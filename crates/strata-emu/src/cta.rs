@@ -8,7 +8,7 @@ use crate::fault::Cause;
 use crate::inst::{CtaBarrier, Inst};
 use crate::kernel::{Kernel, Reduction};
 use crate::lanes::write_lanes;
-use crate::turn::{CTA_TURN, Turn, WARP_TURN};
+use crate::turn::{CTA_TURN, FIRST_TURN, Turn, WARP_TURN};
 use crate::warp::{State, Unit, Visits, Warp, WarpStop};
 use strata_core::{LANES, LaneMask};
 
@@ -188,6 +188,7 @@ impl Cta {
         x.shared = self.shared.as_mut_ptr().cast();
         x.cta = self.number;
         let began = x.clock;
+        let mut length = WARP_TURN;
         loop {
             // Who spins does so for sure; who idles may only look like it.
             let (mut ran, mut all_spinning, mut all_idle) = (false, true, true);
@@ -196,7 +197,7 @@ impl Cta {
                     continue;
                 }
                 Self::select_warp(x, w);
-                turn.begin(WARP_TURN, x.bytes_written);
+                turn.begin(length, x.bytes_written);
                 match self.warps[w].run::<false>(x, kernel, &mut self.barriers, visits, turn) {
                     WarpStop::Fault => return CtaStop::Fault { warp: w },
                     WarpStop::Waiting => {}
@@ -219,6 +220,7 @@ impl Cta {
                 }
             }
             let opened = self.open_barriers(x);
+            length = if opened { FIRST_TURN } else { WARP_TURN };
             if self.warps.iter().all(|w| w.live == 0) {
                 return CtaStop::Done;
             }

@@ -117,3 +117,34 @@ LOOP:
     m.run("k", 1, 256, args![sums, sums, 0u32]);
     assert_eq!(m.read::<u32>(sums, 256), [256; 256]);
 }
+
+/// Behind a barrier, all warps read which of two queues is in use; one warp then changes it for the next round. Nothing but
+/// that all have just come from the barrier sees to it that the others have read by then.
+#[test]
+fn what_stands_right_behind_a_barrier_is_done_by_all_before_one_goes_on() {
+    let text = kernel_with(
+        ".shared .align 4 .b32 odd[1];",
+        "
+    mov.u64 %rd5, odd; setp.ne.u32 %p1, %r0, 0;
+    @!%p1 st.shared.u32 [%rd5], 1;
+    mov.u32 %r1, 0; mov.u32 %r2, 0;
+ROUND:
+    bar.sync 0;
+    ld.shared.u32 %r3, [%rd5];
+    setp.eq.u32 %p2, %r3, 0;
+    @%p2 bra EVEN;
+    add.u32 %r2, %r2, 1;
+EVEN:
+    @%p1 bra NEXT;
+    xor.b32 %r3, %r3, 1; st.shared.u32 [%rd5], %r3;
+NEXT:
+    add.u32 %r1, %r1, 1; setp.lt.u32 %p0, %r1, 10;
+    @%p0 bra ROUND;
+    st.global.u32 [%rd3], %r2;
+    ret;",
+    );
+    let mut m = Machine::new(&text);
+    let rounds = m.buffer("rounds", &[0u32; 256]);
+    m.run("k", 1, 256, args![rounds, rounds, 0u32]);
+    assert_eq!(m.read::<u32>(rounds, 256), [5; 256]);
+}
