@@ -17,6 +17,7 @@ use strata_cudart::protocol::{self, Kernel, Param, Reply, Request, Sampling, VER
 use strata_emu::Capacity;
 use strata_host::{CopyReport, Device, HostError, Launch, ModuleId};
 use strata_run::KernelRun;
+use strata_run::engine::most_registers;
 use strata_run::setup::SharedSetup;
 use strata_sim::config::GpuConfig;
 use strata_sim::{KernelNeeds, Machine};
@@ -243,12 +244,13 @@ impl Session {
         let missing = |e: HostError| refuse(code::INVALID_FUNCTION, e.to_string());
         let shape = device.kernel(module, name).map_err(missing)?;
         let needs = device.resources(module, name).map_err(missing)?;
+        let max_threads = needs.max_threads.unwrap_or(THREADS_PER_BLOCK).min(THREADS_PER_BLOCK) as u32;
         let kernel = Kernel {
             params: shape.params.iter().map(|p| Param { offset: p.offset, size: p.size }).collect(),
-            registers: needs.registers,
+            registers: needs.registers.min(most_registers(&self.parts.gpu, max_threads)),
             shared: needs.shared.0,
             local: needs.local.0,
-            max_threads: needs.max_threads.unwrap_or(THREADS_PER_BLOCK).min(THREADS_PER_BLOCK) as u32,
+            max_threads,
             architecture: self.modules.architecture(number),
         };
         Ok(Reply::Kernel { kernel })
@@ -296,7 +298,8 @@ impl Session {
             let machine = Machine::new(self.parts.gpu.clone());
             self.machine = Some(machine.map_err(|e| refuse(code::INVALID_VALUE, e.to_string()))?);
         }
-        let needs = KernelNeeds { threads, registers: needs.registers, shared: needs.shared.0.saturating_add(shared) };
+        let registers = needs.registers.min(most_registers(&self.parts.gpu, threads));
+        let needs = KernelNeeds { threads, registers, shared: needs.shared.0.saturating_add(shared) };
         // What does not fit at all fits zero times.
         let fit = self.machine.as_ref().map_or(0, |machine| machine.occupancy(&needs).unwrap_or(0));
         Ok(number(u64::from(fit)))

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::rc::Rc;
 use std::sync::Arc;
-use strata_core::{Addr, Bytes, Counts, GridSource, Image, Stats, Texture};
+use strata_core::{Addr, Bytes, Counts, GridSource, Image, LANES, Stats, Texture};
 use strata_emu::{
     Capacity, DEVICE_ALIGN, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress,
 };
@@ -25,6 +25,13 @@ use strata_workloads::Module;
 
 /// Where the machine's statistics stand in the tree.
 pub const MACHINE: &str = "gpu";
+
+/// The most registers per thread with which a CTA of so many threads still fits on an SM. Estimates are cut to that: an
+/// assembler spills rather than make a kernel that cannot be launched.
+pub fn most_registers(gpu: &GpuConfig, threads: u32) -> u32 {
+    let per_warp = gpu.sm.registers / threads.div_ceil(LANES as u32).max(1);
+    (per_warp - per_warp % gpu.sm.register_granularity.max(1)) / LANES as u32
+}
 
 /// Where the explanation of waiting stands in the tree.
 pub const EXPLAIN: &str = "explain";
@@ -386,13 +393,14 @@ impl Engine for Emulated {
             return Err(HostError::Module(format!("no module {}", launch.module.0)));
         };
         let (kernel, memory, output) = (&launch.kernel, &mut self.memory, &self.output);
-        let registers =
-            |e: &Execution<'_>| self.options.registers.get(kernel).copied().unwrap_or_else(|| e.registers());
+        let assembled = self.options.registers.get(kernel).copied();
         let mut executed_only = Mode::Functional;
         let result = match if self.preparing { &mut executed_only } else { &mut self.mode } {
             Mode::Timed(timed) => program.drive(kernel, &config, memory, self.launches, output, |e| {
                 let threads = launch.block.count() as u32;
-                let needs = KernelNeeds { threads, registers: registers(e), shared: e.shared_bytes() };
+                let most = most_registers(timed.machine.config(), threads);
+                let registers = assembled.unwrap_or_else(|| e.registers().min(most));
+                let needs = KernelNeeds { threads, registers, shared: e.shared_bytes() };
                 let executed = |e: &Execution<'_>, _: f64| e.counts().thread_instructions();
                 let report = run_timed(&mut timed.machine, e, &needs, monitor, Execution::counts, executed);
                 let mut report = report.map_err(|error| {
@@ -403,7 +411,7 @@ impl Engine for Emulated {
                 Ok(report)
             }),
             Mode::Recording(recording) => program.drive(kernel, &config, memory, self.launches, output, |e| {
-                let registers = registers(e);
+                let registers = assembled.unwrap_or_else(|| e.registers());
                 recording.launch(launch, e, registers, monitor)
             }),
             Mode::Watched(spectator) => program.drive(kernel, &config, memory, self.launches, output, |e| {
