@@ -160,6 +160,11 @@ fn texture_objects_of_arrays_pitched_and_linear_memory() {
 }
 
 #[test]
+fn texture_and_surface_references_bound_by_the_calls_of_old() {
+    check("references", &["references.cu"], &[], "references: all is right\n", 2);
+}
+
+#[test]
 fn surface_objects_in_two_and_three_dimensions() {
     check("surfaces", &["surfaces.cu"], &[], "surfaces: all is right\n", 2);
 }
@@ -333,6 +338,21 @@ fn nothing_is_lost_when_the_program_is_killed_and_nothing_looks_whole_when_we_ar
             assert!(!result.exists());
         }
     }
+}
+
+#[test]
+fn a_program_that_crashes_leaves_what_ran_and_its_own_status() {
+    let Some(binary) = build("faults", &["faults.cu"], &["-lineinfo"]) else { return };
+    let run = Run::new(binary);
+    let ended = run.end(&[], &["crash"]);
+    assert_eq!(ended.status, Some(128 + 11), "{}", ended.err);
+    assert!(!ended.err.contains("-cudart shared"), "{}", ended.err);
+    assert_eq!(ended.json["kernels"].as_array().map(Vec::len), Some(1));
+    let saved = run.saved();
+    let json: Value = serde_json::from_slice(&fs::read(saved.join("result.json")).expect("saved")).expect("whole");
+    assert_eq!(json["kernels"], ended.json["kernels"]);
+    assert!(fs::read(saved.join("stats.parquet")).expect("saved").ends_with(b"PAR1"));
+    assert!(!saved.join("result.partial.json").exists());
 }
 
 #[test]

@@ -1,5 +1,5 @@
 // What goes wrong: `faults store` writes past the end of an allocation, `faults slow` takes for ever, `faults unsupported` calls
-// what there is not.
+// what there is not, `faults crash` reads through a null pointer after its first launch.
 #include "check.h"
 #include <cstring>
 #include <unistd.h>
@@ -25,6 +25,11 @@ int main(int argc, char **argv) {
         std::printf("%s, %s\n", cudaGetErrorName(status), cudaGetErrorString(status));
         EXPECT(cudaMalloc(&data, 4) == cudaErrorIllegalAddress);
         return 3;
+    }
+    if (!std::strcmp(what, "crash")) {
+        spin<<<1, 32>>>(data, 10);
+        CUDA(cudaDeviceSynchronize());
+        return *static_cast<volatile int *>(nullptr);
     }
     if (!std::strcmp(what, "slow")) {
         for (int round = 0; round < 1000000; ++round) {
