@@ -220,11 +220,11 @@ impl Cta {
                 }
             }
             let opened = self.open_barriers(x);
-            length = if opened { FIRST_TURN } else { WARP_TURN };
+            length = opened.unwrap_or(WARP_TURN);
             if self.warps.iter().all(|w| w.live == 0) {
                 return CtaStop::Done;
             }
-            let moved = opened || (!ran || all_spinning) && self.let_go();
+            let moved = opened.is_some() || (!ran || all_spinning) && self.let_go();
             if !moved && !ran {
                 return CtaStop::Fault { warp: self.deadlock(x) };
             }
@@ -243,19 +243,19 @@ impl Cta {
         x.local = x.launch.local_of(x.resident, w as u32);
     }
 
-    /// Opens every barrier that is complete; says whether there was one.
-    pub(crate) fn open_barriers(&mut self, x: &mut Exec<'_>) -> bool {
-        let mut opened = false;
+    /// Opens every barrier that is complete; gives the length of the turns that follow, if there was one.
+    pub(crate) fn open_barriers(&mut self, x: &mut Exec<'_>) -> Option<u64> {
+        let (mut opened, mut keep_step) = (false, false);
         while let Some((id, trues, threads)) =
             self.barriers.take_complete(&self.warps, |came| x.tell_races(|races, x| races.opened(x, came)))
         {
             opened = true;
             for w in 0..self.warps.len() {
                 Self::select_warp(x, w);
-                self.warps[w].open(x, id, trues, threads);
+                keep_step |= self.warps[w].open(x, id, trues, threads);
             }
         }
-        opened
+        opened.then_some(if keep_step { FIRST_TURN } else { WARP_TURN })
     }
 
     /// In warps that stand at a barrier, lets lanes go that wait for their siblings to pass it: the barrier, or somebody

@@ -279,6 +279,8 @@ pub(crate) struct Barrier {
     pub(crate) counted: bool,
     /// What `bar.red` computes of the threads' votes.
     pub(crate) reduction: Option<Reduction>,
+    /// Warps go on in short turns behind it: see [`crate::turn::FIRST_TURN`].
+    pub(crate) keeps_step: bool,
 }
 
 /// The reduction of a `bar.red`.

@@ -125,7 +125,7 @@ impl WarpSource for Execution<'_> {
         };
         // The last to come, or to exit, opens the barrier. If everybody waits and none opens, lanes that wait for their
         // siblings to pass it are let go; if there are none, nothing will ever move.
-        let mut moved = place.cta.open_barriers(x);
+        let mut moved = place.cta.open_barriers(x).is_some();
         let all_wait = |p: &Slot| p.cta.warps.iter().zip(&p.waiting).all(|(w, &waits)| waits || w.live == 0);
         if !moved && stop != Stop::Ready && all_wait(place) && place.waiting.contains(&true) {
             moved = place.cta.let_go();

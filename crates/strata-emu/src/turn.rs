@@ -9,9 +9,8 @@
 /// hardware, often finds them in step here; longer than what going from warp to warp costs (`docs/performance.md`).
 pub(crate) const WARP_TURN: u64 = 1 << 9;
 
-/// Warp instructions of a warp's first turn after a barrier: what is left of its block, and one block more. A barrier puts warps
-/// in step, and on hardware all of them have done their first instructions behind it before one is far ahead; programs read
-/// there what one warp is about to change for the next round (Parboil's bfs does).
+/// Warp instructions of a warp's first turn behind a barrier where warps must keep step (`decode::step`): what is left of its
+/// block, and one block more.
 pub(crate) const FIRST_TURN: u64 = 1;
 
 /// Warp instructions of a CTA's turn: its registers and shared memory have to come into the host's caches again.

@@ -81,7 +81,8 @@ impl Decoder<'_> {
             Some(count) => self.source32(count)?,
             None => self.word(0),
         };
-        let barrier = Barrier { waits: !i.has(Word::Arrive), counted: operands.len() > 1, reduction };
+        let barrier =
+            Barrier { waits: !i.has(Word::Arrive), counted: operands.len() > 1, reduction, keeps_step: false };
         let scheduled = self.add_control(Control::Barrier(barrier), 0);
         decoded.set(CtaBarrier { scheduled, result, vote });
         Ok(decoded)

@@ -23,6 +23,7 @@ mod memory;
 mod moves;
 mod packed;
 mod small;
+mod step;
 mod texture;
 mod video;
 
@@ -107,6 +108,8 @@ struct Decoder<'a> {
     matrices: Vec<Matrix>,
     fetches: Vec<Fetch>,
     surfaces: Vec<SurfaceAccess>,
+    /// Barriers behind which warps keep step.
+    in_step: Vec<u32>,
 }
 
 impl<'a> Decoder<'a> {
@@ -140,6 +143,7 @@ impl<'a> Decoder<'a> {
             matrices: Vec::new(),
             fetches: Vec::new(),
             surfaces: Vec::new(),
+            in_step: step::barriers(function, &cfg),
         }
     }
 
@@ -171,6 +175,12 @@ impl<'a> Decoder<'a> {
                 self.kernel.order_matters.get_or_insert_with(|| format!("{why}, line {}", info.line));
             }
             self.kernel.infos.push(info);
+        }
+        for pc in std::mem::take(&mut self.in_step) {
+            let control = insts[pc as usize].scheduled().control;
+            if let Some(Control::Barrier(barrier)) = self.controls.get_mut(control as usize) {
+                barrier.keeps_step = true;
+            }
         }
         let blocks = self.blocks(first_pc);
         // The clock moves when a block begins; what the block has yet to do when it is read is not over.

@@ -142,9 +142,10 @@ impl Warp {
         Ok(())
     }
 
-    /// Lets splits go that waited at CTA barrier `id`, and gives them its reduction.
-    pub(crate) fn open(&mut self, x: &mut Exec<'_>, id: u8, trues: u32, threads: u32) {
+    /// Lets splits go that waited at CTA barrier `id`, and gives them its reduction; says whether they must keep step.
+    pub(crate) fn open(&mut self, x: &mut Exec<'_>, id: u8, trues: u32, threads: u32) -> bool {
         let mut opened = ArrayVec::new();
+        let mut keep_step = false;
         for k in 0..self.splits.len() {
             if self.splits[k].state != State::Barrier(id) {
                 continue;
@@ -155,11 +156,13 @@ impl Warp {
             let i = &code.insts[s.pc as usize - 1];
             if let Control::Barrier(barrier) = code.control(i) {
                 give_reduction(x, i, s.mask, barrier.reduction, trues, threads);
+                keep_step |= barrier.keeps_step;
             }
             self.splits[k].state = State::Ready;
             opened.push(k);
         }
         self.reunite(&opened);
+        keep_step
     }
 
     /// Of splits that a barrier or collective let go, those at one place of one frame go on as one.
