@@ -433,6 +433,22 @@ fn origin_of_all<const SPACE: u8>(x: &Exec<'_>, i: &Inst, addr: &[u64; LANES], w
     ((signs as i64) >= 0 && aligned(bits, width)).then_some(base)
 }
 
+/// Gives a lane of a lenient launch what it reads outside every allocation; says whether it may.
+#[cold]
+#[inline(never)]
+unsafe fn give_stray<E: Element<D>, D: Lane>(x: &mut Exec<'_>, i: &Inst, lane: usize, address: u64) -> bool {
+    let (elements, width) = vector::<E>(i);
+    let Some(found) = forgiven(x, i, lane, address, width) else { return false };
+    for k in 0..elements {
+        // SAFETY: a vector has at most as many bytes as were found; the slot has 32 lanes of `D`.
+        unsafe {
+            let value: D = found.as_ptr().cast::<E>().add(k).read_unaligned().extend();
+            x.write_slot(data_slot(i, k)).cast::<D::Stored>().add(lane).write(value.store());
+        }
+    }
+    true
+}
+
 /// Each lane with its own check: they are in different allocations, or few, or one of them is wrong. Not inlined: it is
 /// scalar code, and half of every access otherwise.
 #[inline(never)]
@@ -449,17 +465,8 @@ unsafe fn lane_by_lane<const STORE: bool, const SPACE: u8, E: Element<D>, D: Lan
         rest &= rest - 1;
         let a = addr[lane];
         let Some(base) = origin::<SPACE>(x, i, a, width).filter(|_| aligned(a, width)) else {
-            if !STORE
-                && SPACE == GLOBAL
-                && let Some(found) = forgiven(x, i, lane, a, width)
-            {
-                for k in 0..elements {
-                    // SAFETY: a vector has at most as many bytes as were found; the slot has 32 lanes of `D`.
-                    unsafe {
-                        let value: D = found.as_ptr().cast::<E>().add(k).read_unaligned().extend();
-                        x.write_slot(data_slot(i, k)).cast::<D::Stored>().add(lane).write(value.store());
-                    }
-                }
+            // SAFETY: passed on to the caller of an `OpFn`.
+            if !STORE && SPACE == GLOBAL && unsafe { give_stray::<E, D>(x, i, lane, a) } {
                 continue;
             }
             return explain::<SPACE>(x, i, m, addr, width);
