@@ -51,7 +51,7 @@ use strata_run::engine::{self, EngineOptions};
 use strata_run::preparation::RunPreparation;
 use strata_run::run::{machine, options, save_json, save_result};
 use strata_run::setup::Setup;
-use strata_run::{HostTimes, LabError, Monitor, Monitored, Resolved, RunRequest, RunResult, What, gpus};
+use strata_run::{Description, HostTimes, LabError, Monitor, Monitored, Resolved, RunRequest, RunResult, What, gpus};
 use strata_sim::config::GpuConfig;
 
 /// First address of device memory: far from where Linux puts programs, libraries, heaps and stacks, so that managed memory
@@ -92,9 +92,10 @@ pub fn run(
     let began = Instant::now();
     let machine = Machine::new(request, monitor)?;
     let resolved = resolve(request, command)?;
-    let directory = resolved.directory(request);
+    let about = Description::of_request(request, &resolved)?;
+    let directory = about.directory(request);
     save_json(&directory, "request.json", &resolved.to_json(request))?;
-    for old in ["result.json", PARTIAL] {
+    for old in ["result.json", "stats.parquet", PARTIAL] {
         // What an earlier run left must not be taken for the result of one that is killed.
         let _ = fs::remove_file(directory.join(old));
     }
@@ -111,11 +112,7 @@ pub fn run(
     accept(&socket, Arc::clone(&record), factory)?;
     let child = start(command, &libraries, &socket.path)?;
     let result_of = |known: Known| RunResult {
-        name: resolved.name.clone(),
-        with: request.with.clone(),
-        like_ncu: request.like_ncu,
-        size: None,
-        seed: resolved.seed,
+        about: about.clone(),
         passed: None,
         checked: None,
         error: known.error,

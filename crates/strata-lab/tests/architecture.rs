@@ -94,11 +94,13 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "strata-parquet",
             "strata-ptx",
             "strata-sim",
+            "strata-source",
             "strata-trace",
             "strata-workloads",
         ],
     ),
     ("strata-sim", &[]),
+    ("strata-source", &[]),
     ("strata-srrip", &["strata-mechanism", "strata-sim"]),
     (
         "strata-studies",

@@ -130,6 +130,12 @@ pub trait Mechanism: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// The crate that it is from, as its author needs not say: results are kept under a hash of that crate's sources, or, if
+    /// these are not of this project, of the executable.
+    fn from_crate(&self) -> String {
+        std::any::type_name::<Self>().split("::").next().unwrap_or_default().replace('_', "-")
+    }
+
     /// Makes it ready for one run.
     fn prepare(&self, settings: &Settings, run: &mut dyn Preparation) -> Result<Box<dyn Prepared>, MechanismError>;
 

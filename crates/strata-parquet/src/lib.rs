@@ -15,6 +15,7 @@
 use parquet::basic::{Compression, ZstdLevel};
 pub use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 pub use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
@@ -23,8 +24,21 @@ use std::sync::Arc;
 
 /// A file of a schema, to be filled with groups of rows.
 pub fn begin<W: Write + Send>(file: W, schema: &str) -> Result<SerializedFileWriter<W>, ParquetError> {
+    begin_with(file, schema, &[])
+}
+
+/// The same with texts that readers find by name in the file's metadata.
+pub fn begin_with<W: Write + Send>(
+    file: W,
+    schema: &str,
+    texts: &[(&str, String)],
+) -> Result<SerializedFileWriter<W>, ParquetError> {
     let schema = Arc::new(parse_message_type(schema)?);
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+    let texts = texts.iter().map(|(name, text)| KeyValue::new((*name).to_owned(), text.clone())).collect();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_key_value_metadata(Some(texts))
+        .build();
     SerializedFileWriter::new(file, schema, Arc::new(properties))
 }
 
@@ -35,6 +49,23 @@ pub fn put<T: DataType, W: Write + Send>(
 ) -> Result<(), ParquetError> {
     if let Some(mut column) = rows.next_column()? {
         column.typed::<T>().write_batch(values, None, None)?;
+        column.close()?;
+    }
+    Ok(())
+}
+
+/// Writes the next column of a group, which is `optional` in the schema: a value for each row, or none.
+pub fn put_optional<T: DataType, W: Write + Send>(
+    rows: &mut SerializedRowGroupWriter<'_, W>,
+    values: impl Iterator<Item = Option<T::T>>,
+) -> Result<(), ParquetError> {
+    let (mut levels, mut held) = (Vec::new(), Vec::new());
+    for value in values {
+        levels.push(i16::from(value.is_some()));
+        held.extend(value);
+    }
+    if let Some(mut column) = rows.next_column()? {
+        column.typed::<T>().write_batch(&held, Some(&levels), None)?;
         column.close()?;
     }
     Ok(())

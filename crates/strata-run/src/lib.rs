@@ -22,6 +22,7 @@
 //! assert!(What::named("kernel.ptx").unwrap_err().to_string().contains("launch file"));
 //! ```
 
+mod description;
 pub mod diagnostics;
 pub mod element;
 pub mod engine;
@@ -47,6 +48,7 @@ pub mod table;
 mod told_source;
 pub mod trace;
 
+pub use description::{Description, VERSION};
 pub use engine::EngineOptions;
 pub use error::LabError;
 pub use monitor::{Monitor, Monitored, Step};

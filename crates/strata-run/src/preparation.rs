@@ -1,5 +1,6 @@
 //! What mechanisms can ask for before a run is timed: executions of its program without time, and what earlier ones found.
 
+use crate::description;
 use crate::engine::{self, EngineOptions};
 use crate::error::LabError;
 use crate::monitor::Monitor;
@@ -8,7 +9,7 @@ use crate::{run, snapshot};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_core::fnv::Fnv1a64;
@@ -50,14 +51,13 @@ impl<'a> RunPreparation<'a> {
         }
     }
 
-    /// Where something is kept: beside the results, in a file that is named after everything it depends on, this executable
-    /// with the workloads in it among that.
+    /// Where something is kept: beside the results, in a file that is named after everything it depends on, the sources of
+    /// the simulator among that.
     fn place(&self, kind: &str, key: &Value) -> Result<PathBuf, LabError> {
-        let executable = std::env::current_exe().map_err(|e| LabError::io("find", Path::new("this executable"), e))?;
-        let hash = Fnv1a64::of_file(&executable).map_err(|e| LabError::io("read", &executable, e))?;
+        let source = description::source(self.request)?;
         let program = RunRequest { out: None, ..self.program(Input::Same) };
         let resolved = run::resolved(&program)?;
-        let key = json!({ "executable": hash.to_string(), "program": resolved.to_json(&program), "key": key });
+        let key = json!({ "source": source, "program": resolved.to_json(&program), "key": key });
         let hash = Fnv1a64::of(key.to_string().as_bytes()).to_string();
         let out = self.request.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT));
         Ok(out.join(kind).join(format!("{}-{}.json", resolved.name, &hash[..12])))

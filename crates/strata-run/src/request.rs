@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use strata_core::fnv::Fnv1a64;
 use strata_core::settings::Allowed;
-use strata_mechanism::{Combination, Registry};
+use strata_mechanism::Combination;
 
 /// Where results go unless a request says otherwise.
 pub const DEFAULT_OUT: &str = "strata-out";
@@ -38,6 +38,16 @@ impl What {
                 let path = Path::new(command.first().map_or(OsStr::new(""), OsString::as_os_str));
                 path.file_name().unwrap_or_default().to_string_lossy().into_owned()
             }
+        }
+    }
+
+    /// The kind of program, as results have it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Workload(_) => "workload",
+            Self::LaunchFile(_) => "launch file",
+            Self::Trace(_) => "trace",
+            Self::Program(_) => "CUDA program",
         }
     }
 
@@ -155,7 +165,7 @@ impl RunRequest {
     }
 }
 
-/// A request with every default filled in: what is saved beside the result and hashed to name it.
+/// A request with every default filled in: what is saved beside the result.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// Name of the program, as results show it.
@@ -176,16 +186,11 @@ impl Resolved {
 
     /// The request as saved. Nothing in it depends on the machine or on where the files lie.
     pub fn to_json(&self, request: &RunRequest) -> Value {
-        let files = files_of_settings(request.with.registry(), &request.set);
+        let files = self.files_of_settings(request);
         let inputs = self.inputs.iter().chain(&files);
         let inputs: Vec<_> = inputs.map(|(path, hash)| json!({ "path": path, "fnv1a64": hash.to_string() })).collect();
         let mut saved = json!({
-            "program": match request.what {
-                What::Workload(_) => "workload",
-                What::LaunchFile(_) => "launch file",
-                What::Trace(_) => "trace",
-                What::Program(_) => "CUDA program",
-            },
+            "program": request.what.kind(),
             "name": self.name,
             "size": self.size,
             "seed": self.seed,
@@ -216,24 +221,18 @@ impl Resolved {
         saved
     }
 
-    /// The directory of the result: `<out>/<name>-<hash>`.
-    pub fn directory(&self, request: &RunRequest) -> PathBuf {
-        let hash = Fnv1a64::of(self.to_json(request).to_string().as_bytes()).to_string();
-        let out = request.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT));
-        out.join(format!("{}-{}", self.name, &hash[..12]))
+    /// The files that settings of mechanisms name, such as a predictor: with other contents it is another request.
+    pub(crate) fn files_of_settings(&self, request: &RunRequest) -> Vec<(String, Fnv1a64)> {
+        let registry = request.with.registry();
+        let is_file = |key: &str| {
+            let Some((mechanism, key)) = key.split_once('.') else { return false };
+            let table = registry.get(mechanism).map_or(&[][..], |mechanism| mechanism.settings());
+            table.iter().any(|setting| setting.allowed == Allowed::Text && setting.key == key)
+        };
+        let named = request.set.iter().filter_map(|text| text.split_once('=')).filter(|(key, _)| is_file(key));
+        let read = named.filter_map(|(_, path)| Some((path.to_owned(), Fnv1a64::of_file(Path::new(path)).ok()?)));
+        read.collect()
     }
-}
-
-/// The files that settings of mechanisms name, such as a predictor: with other contents it is another request.
-fn files_of_settings(registry: &Registry, set: &[String]) -> Vec<(String, Fnv1a64)> {
-    let is_file = |key: &str| {
-        let Some((mechanism, key)) = key.split_once('.') else { return false };
-        let table = registry.get(mechanism).map_or(&[][..], |mechanism| mechanism.settings());
-        table.iter().any(|setting| setting.allowed == Allowed::Text && setting.key == key)
-    };
-    let named = set.iter().filter_map(|text| text.split_once('=')).filter(|(key, _)| is_file(key));
-    let read = named.filter_map(|(_, path)| Some((path.to_owned(), Fnv1a64::of(&std::fs::read(path).ok()?))));
-    read.collect()
 }
 
 #[cfg(test)]
@@ -247,29 +246,5 @@ mod tests {
         let path = file.path().display().to_string();
         let told = What::named(&path).expect_err("a file that is no workload").to_string();
         assert!(told.contains(&format!("strata run -- {path}")), "{told}");
-    }
-
-    #[test]
-    fn every_part_of_a_request_names_its_result() {
-        let request = RunRequest::new(What::Workload("x".into()));
-        let resolved = Resolved { name: "x".into(), size: Some("tiny"), seed: 1, inputs: Vec::new() };
-        let base = resolved.directory(&request);
-        assert_eq!(base, resolved.directory(&request.clone()));
-        let others = [
-            Resolved { seed: 2, ..resolved.clone() }.directory(&request),
-            Resolved { size: Some("small"), ..resolved.clone() }.directory(&request),
-            Resolved { inputs: vec![("a".into(), Fnv1a64::of(b"a"))], ..resolved.clone() }.directory(&request),
-            resolved.directory(&RunRequest { check: true, ..request.clone() }),
-            resolved.directory(&RunRequest { check_races: true, ..request.clone() }),
-            resolved.directory(&RunRequest { lenient: true, ..request.clone() }),
-            resolved.directory(&RunRequest { check_data: true, ..request.clone() }),
-            resolved.directory(&RunRequest { explain: true, ..request.clone() }),
-            resolved.directory(&RunRequest { like_ncu: true, ..request.clone() }),
-            resolved.directory(&RunRequest { max_instructions: Some(1), ..request.clone() }),
-        ];
-        for other in others {
-            assert_ne!(base, other);
-        }
-        assert!(resolved.directory(&RunRequest { out: Some("elsewhere".into()), ..request }).starts_with("elsewhere"));
     }
 }

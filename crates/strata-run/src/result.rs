@@ -1,5 +1,6 @@
 //! What a run gave: one value that the table, the JSON and later readers are made of.
 
+use crate::description::Description;
 use crate::explain::Explanation;
 use crate::launch_file::Finding;
 use serde_json::{Map, Value, json};
@@ -8,7 +9,6 @@ use std::path::PathBuf;
 use strata_core::stats::{Members, Unit, Value as StatValue};
 use strata_core::{Bytes, Counts, Dim3, LANES, OpClass, Stats};
 use strata_host::{CopyReport, Launch, LaunchReport};
-use strata_mechanism::Combination;
 
 /// More launches than this stand in a line each of a result's file.
 const MANY_LAUNCHES: usize = 1000;
@@ -127,16 +127,8 @@ pub struct HostTimes {
 /// The result of one run.
 #[derive(Clone, Debug)]
 pub struct RunResult {
-    /// The workload, or the launch file without its extension.
-    pub name: String,
-    /// The mechanisms that were in the machine.
-    pub with: Combination,
-    /// Launches were timed by the rules of a profiler.
-    pub like_ncu: bool,
-    /// Name of the workload's size; `None` for other programs.
-    pub size: Option<&'static str>,
-    /// Seed of the workload's inputs.
-    pub seed: u64,
+    /// What it is of: program, input, machine, mechanisms, the simulator itself.
+    pub about: Description,
     /// True or false if the program's results were checked, `None` if there was nothing to check against.
     pub passed: Option<bool>,
     /// The check in words: what was compared, and how far it was off.
@@ -258,11 +250,11 @@ impl RunResult {
             stats.insert(path.to_owned(), json!({ "value": value, "unit": unit, "description": stat.description }));
         }
         let counts = self.counts();
-        json!({
-            "name": self.name,
+        let mut result = json!({
+            "name": self.about.name,
             "model": strata_sim::MODEL,
-            "size": self.size,
-            "seed": self.seed,
+            "size": self.about.size,
+            "seed": self.about.seed,
             "passed": self.passed,
             "checked": self.checked,
             "error": self.error,
@@ -283,7 +275,14 @@ impl RunResult {
                 "thread_instructions_per_second": self.thread_instructions_per_second(),
                 "directory": self.host.directory.display().to_string(),
             },
-        })
+        });
+        // Behind what was always there.
+        for (key, value) in self.about.to_json() {
+            if result.get(&key).is_none() {
+                result[key] = value;
+            }
+        }
+        result
     }
 }
 
@@ -291,6 +290,13 @@ impl RunResult {
 mod tests {
     use super::*;
     use strata_core::stats::MemberCounter;
+
+    impl RunResult {
+        /// One for tests, of two launches.
+        pub(crate) fn sample() -> Self {
+            sample()
+        }
+    }
 
     fn sample() -> RunResult {
         let mut counts = Counts { bytes_read: 256, ..Counts::default() };
@@ -307,11 +313,7 @@ mod tests {
             members: Vec::new(),
         };
         RunResult {
-            name: "x".into(),
-            with: Combination::default(),
-            like_ncu: false,
-            size: Some("tiny"),
-            seed: 1,
+            about: Description::sample(),
             passed: Some(true),
             checked: None,
             error: None,
@@ -328,6 +330,9 @@ mod tests {
     fn the_keys_that_scripts_read_are_there() {
         let json = sample().to_json();
         for key in ["name", "model", "passed", "cycles", "copy_cycles", "ipc", "kernels", "stats", "host"] {
+            assert!(json.get(key).is_some(), "{key}");
+        }
+        for key in ["program", "inputs", "gpu", "with", "settings", "options", "version", "source", "key"] {
             assert!(json.get(key).is_some(), "{key}");
         }
         assert_eq!(json["thread_instructions"], 96);

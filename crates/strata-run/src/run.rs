@@ -1,11 +1,12 @@
 //! Carries out a request.
 
+use crate::description::Description;
 use crate::engine::{self, EngineOptions};
 use crate::error::LabError;
 use crate::launch_file::{self, Loaded};
 use crate::monitor::{Monitor, Monitored};
 use crate::preparation::RunPreparation;
-use crate::request::{Resolved, RunRequest, What};
+use crate::request::{DEFAULT_OUT, Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
 use crate::setup::Setup;
 use crate::{gpus, graph_input, stats_file, trace};
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use strata_core::files;
+use strata_core::files::{self, AtomicFolder};
 use strata_emu::Capacity;
 use strata_host::{Device, Engine, HostError};
 use strata_mechanism::Chosen;
@@ -22,29 +23,102 @@ use strata_sim::config::Gpu;
 use strata_trace::Origin;
 use strata_workloads::{Graph, Instance, Outcome, Size, UnknownWorkload, Workload};
 
+/// What a result's folder is told by: it is there when everything else is.
+const RESULT: &str = "result.json";
+
 /// Runs a request, saves its result and returns it. `monitor` tells how far the run is.
 pub fn run(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<RunResult, LabError> {
-    let (chosen, gpu) = machine(request)?;
-    let options = options(request, monitor);
-    let Some(gpu) = gpu else {
-        return run_on(request, monitor, engine::functional(options).map_err(LabError::Device)?);
-    };
-    if let (What::Trace(_), Some((mechanism, _))) = (&request.what, chosen.iter().find(|(m, _)| m.looks_at_data())) {
-        let reason =
-            format!("`{}` looks at data, which a trace does not have: run the program itself", mechanism.name());
-        return Err(LabError::Request(reason));
+    let found = Found::new(request)?;
+    let (directory, asked) = (found.about.directory(request), found.resolved.to_json(request));
+    saving(&directory, &asked, |folder| found.run_in(folder, monitor))
+}
+
+/// Makes a result in a folder that appears when it is whole; a run that fails or is killed leaves none.
+fn saving(
+    directory: &Path,
+    asked: &Value,
+    run: impl FnOnce(&Path) -> Result<RunResult, LabError>,
+) -> Result<RunResult, LabError> {
+    let unwritable = |e| LabError::io("write", directory, e);
+    // First of all: a directory that cannot be written is found out before the run, not after it.
+    let folder = AtomicFolder::create(directory).map_err(unwritable)?;
+    save_json(folder.path(), "request.json", asked)?;
+    let mut result = run(folder.path())?;
+    directory.clone_into(&mut result.host.directory);
+    save_result(folder.path(), &result)?;
+    folder.commit(RESULT).map_err(unwritable)?;
+    Ok(result)
+}
+
+/// A request whose program and machine were found: nothing was run, and nothing is wrong with it that can be told without.
+pub struct Found<'r> {
+    request: &'r RunRequest,
+    resolved: Resolved,
+    about: Description,
+    chosen: Chosen,
+    gpu: Option<Gpu>,
+    /// What is executed; a trace is not.
+    job: Option<Job>,
+}
+
+impl<'r> Found<'r> {
+    /// Looks everything up.
+    pub fn new(request: &'r RunRequest) -> Result<Self, LabError> {
+        let (chosen, gpu) = machine(request)?;
+        let (job, resolved) = match &request.what {
+            What::Trace(path) if gpu.is_some() => {
+                if let Some((mechanism, _)) = chosen.iter().find(|(mechanism, _)| mechanism.looks_at_data()) {
+                    let name = mechanism.name();
+                    let reason = format!("`{name}` looks at data, which a trace does not have: run the program itself");
+                    return Err(LabError::Request(reason));
+                }
+                (None, trace::resolved(request, path)?)
+            }
+            _ => {
+                let job = Job::resolve(request)?;
+                let resolved = job.resolved.clone();
+                (Some(job), resolved)
+            }
+        };
+        let about = Description::of(request, &resolved, &chosen, gpu.as_ref())?;
+        Ok(Self { request, resolved, about, chosen, gpu, job })
     }
-    let capacity = Capacity::default();
-    let setup = Setup::prepare(&chosen, &mut RunPreparation::new(request, &gpu.config, capacity, monitor))?;
-    if request.check_data {
-        setup.refuse_unchecked()?;
+
+    /// What its result will be of.
+    pub fn about(&self) -> &Description {
+        &self.about
     }
-    if let What::Trace(path) = &request.what {
-        return trace::replay(request, path, gpu.config, setup, monitor);
+
+    /// The machine, if it is timed.
+    pub fn gpu(&self) -> Option<&Gpu> {
+        self.gpu.as_ref()
     }
-    let setup = setup.shared();
-    let engine = engine::timed_with(options, gpu.config, setup.clone())?;
-    run_and(request, monitor, engine, |folder| setup.borrow().save(folder))
+
+    /// Runs it and saves nothing but what the program and mechanisms do, in a folder that is there.
+    pub fn run_in(self, folder: &Path, monitor: &Arc<Monitor>) -> Result<RunResult, LabError> {
+        let Self { request, about, chosen, gpu, job, .. } = self;
+        let options = options(request, monitor);
+        let Some(gpu) = gpu else {
+            let engine = engine::functional(options).map_err(LabError::Device)?;
+            return run_and(job, about, monitor, engine, folder, |_| Ok(Vec::new()));
+        };
+        let capacity = Capacity::default();
+        let setup = Setup::prepare(&chosen, &mut RunPreparation::new(request, &gpu.config, capacity, monitor))?;
+        if request.check_data {
+            setup.refuse_unchecked()?;
+        }
+        if let What::Trace(path) = &request.what {
+            return trace::replay(request, about, path, gpu.config, setup, monitor, folder);
+        }
+        let setup = setup.shared();
+        let engine = engine::timed_with(options, gpu.config, setup.clone())?;
+        run_and(job, about, monitor, engine, folder, |folder| setup.borrow().save(folder))
+    }
+}
+
+/// What the result of a request is of.
+pub fn describe(request: &RunRequest) -> Result<Description, LabError> {
+    Ok(Found::new(request)?.about)
 }
 
 /// The machine of a request, if it has one, and the settings of its mechanisms; what does not go together is refused.
@@ -96,37 +170,36 @@ fn known_registers(what: &What) -> BTreeMap<String, u32> {
     engine::assembled_registers(modules)
 }
 
-/// The same on an engine of the caller's choice.
+/// Runs a request on an engine of the caller's choice, saves its result and returns it.
 pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engine>) -> Result<RunResult, LabError> {
-    run_and(request, monitor, engine, |_| Ok(Vec::new()))
+    let Found { resolved, about, job, .. } = Found::new(request)?;
+    let (directory, asked) = (about.directory(request), resolved.to_json(request));
+    saving(&directory, &asked, |folder| run_and(job, about, monitor, engine, folder, |_| Ok(Vec::new())))
 }
 
-/// The same; when the program has ended, `afterthoughts` saves what mechanisms saw beside the result and gives warnings.
+/// Runs a program in a folder; when it has ended, `afterthoughts` saves what mechanisms saw there and gives warnings.
 fn run_and(
-    request: &RunRequest,
+    job: Option<Job>,
+    about: Description,
     monitor: &Arc<Monitor>,
     engine: Box<dyn Engine>,
+    folder: &Path,
     afterthoughts: impl Fn(&Path) -> Result<Vec<String>, LabError>,
 ) -> Result<RunResult, LabError> {
     let started = Instant::now();
-    let job = Job::resolve(request)?;
-    let directory = job.resolved.directory(request);
-    // Saved first: a directory that cannot be written is found out before the run, not after it.
-    save_json(&directory, "request.json", &job.resolved.to_json(request))?;
+    let Some(job) = job else {
+        return Err(LabError::Request("a trace is not executed but replayed on a machine".into()));
+    };
     let mut device = Device::new(Box::new(Monitored { engine, monitor: Arc::clone(monitor) }));
     if let Program::LaunchFile(loaded) = &job.program {
         device.announce(loaded.program.launches.iter().map(|launch| u64::from(launch.repeat)).sum());
     }
-    let judged = job.carry_out(&mut device, &directory)?;
-    for warning in afterthoughts(&directory)? {
+    let judged = job.carry_out(&mut device, folder)?;
+    for warning in afterthoughts(folder)? {
         monitor.warn(warning);
     }
     let mut result = RunResult {
-        name: job.resolved.name,
-        with: request.with.clone(),
-        like_ncu: request.like_ncu,
-        size: job.resolved.size,
-        seed: job.resolved.seed,
+        about,
         passed: judged.passed,
         checked: judged.checked,
         error: judged.error,
@@ -135,36 +208,39 @@ fn run_and(
         copies: device.copies(),
         allocated: Some(device.most_allocated()),
         findings: judged.findings,
-        host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: directory.clone() },
+        host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: folder.to_owned() },
     };
     result.host.total_seconds = started.elapsed().as_secs_f64();
-    save_result(&directory, &result)?;
     Ok(result)
 }
 
-/// Carries a request out on an engine of the caller's choice, and saves nothing but what a launch file writes. A program that
-/// fails is an error here.
+/// Carries a request out on an engine of the caller's choice, and saves nothing. A program that fails is an error here.
 pub fn execute(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engine>) -> Result<Device, LabError> {
     let job = Job::resolve(request)?;
-    let directory = job.resolved.directory(request);
+    let place = request.out.as_deref().unwrap_or(Path::new(DEFAULT_OUT)).join(&job.resolved.name);
+    // What a launch file writes is of no use; dropped, the folder goes.
+    let folder = match &job.program {
+        Program::LaunchFile(_) => Some(AtomicFolder::create(&place).map_err(|e| LabError::io("write", &place, e))?),
+        Program::Workload(..) | Program::OnGraph(..) => None,
+    };
     let mut device = Device::new(Box::new(Monitored { engine, monitor: Arc::clone(monitor) }));
-    let judged = job.carry_out(&mut device, &directory)?;
+    let judged = job.carry_out(&mut device, folder.as_ref().map_or(&place, AtomicFolder::path))?;
     match judged.error {
         Some(error) => Err(LabError::Device(HostError::Program(error))),
         None => Ok(device),
     }
 }
 
-/// Saves a result: the statistics of each kernel as Parquet, everything as JSON.
+/// Saves a result: the statistics of each kernel as Parquet, everything as JSON; both or neither.
 pub fn save_result(directory: &Path, result: &RunResult) -> Result<(), LabError> {
     let path = directory.join("stats.parquet");
-    stats_file::write(&path, &result.kernels).map_err(|e| LabError::io("write", &path, e))?;
-    save_json(directory, "result.json", &result.to_json())
+    stats_file::write(&path, result).map_err(|e| LabError::io("write", &path, e))?;
+    save_json(directory, RESULT, &result.to_json()).inspect_err(|_| drop(std::fs::remove_file(&path)))
 }
 
 /// The result of a request as it was saved by an earlier run, if there is a whole one.
 pub fn saved(request: &RunRequest) -> Result<Option<Value>, LabError> {
-    let path = resolved(request)?.directory(request).join("result.json");
+    let path = describe(request)?.directory(request).join(RESULT);
     Ok(std::fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()))
 }
 

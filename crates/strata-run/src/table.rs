@@ -76,8 +76,8 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
         (Some(false), None) => "FAILED",
         (None, None) => "ran (nothing to check against)",
     };
-    let size = result.size.map(|s| format!("{s}, ")).unwrap_or_default();
-    writeln!(out, "{} ({size}seed {}): {verdict}", result.name, result.seed)?;
+    let size = result.about.size.map(|s| format!("{s}, ")).unwrap_or_default();
+    writeln!(out, "{} ({size}seed {}): {verdict}", result.about.name, result.about.seed)?;
     if let Some(checked) = &result.checked {
         writeln!(out, "  {checked}")?;
     }
@@ -118,11 +118,11 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
     }
     if result.cycles().is_some() {
         writeln!(out, "\n{}", timing(&groups, &result.stats()))?;
-        if result.like_ncu {
+        if result.about.options.contains_key("like_ncu") {
             writeln!(out, "{}", without_launch(&groups))?;
         }
     }
-    if let Some(sides) = side_table::table(&result.with, &result.stats()) {
+    if let Some(sides) = side_table::table(&result.about.with, &result.stats()) {
         writeln!(out, "{sides}")?;
     }
     if let Some(explanation) = result.explanation() {

@@ -14,7 +14,7 @@ mod replay;
 pub use info::{TraceInfo, info};
 pub(crate) use record::Recording;
 pub use record::record;
-pub(crate) use replay::replay;
+pub(crate) use replay::{replay, resolved};
 
 use crate::error::LabError;
 use std::fs::File;

@@ -1,11 +1,12 @@
 //! Replays a trace on a machine with time.
 
+use crate::description::Description;
 use crate::engine;
 use crate::error::LabError;
 use crate::monitor::Monitor;
 use crate::request::{Resolved, RunRequest};
 use crate::result::{HostTimes, KernelRun, RunResult};
-use crate::run::{options, save_json, save_result};
+use crate::run::options;
 use crate::setup::Setup;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,38 +20,39 @@ use strata_sim::config::GpuConfig;
 use strata_sim::{KernelNeeds, Machine};
 use strata_trace::{Event, Replay, Step, TraceFile};
 
-/// Replays the trace `path` on a machine, saves the result and returns it.
-pub(crate) fn replay(
-    request: &RunRequest,
-    path: &Path,
-    gpu: GpuConfig,
-    mut setup: Setup,
-    monitor: &Arc<Monitor>,
-) -> Result<RunResult, LabError> {
-    let started = Instant::now();
+/// What a trace is of, as it says itself.
+pub(crate) fn resolved(request: &RunRequest, path: &Path) -> Result<Resolved, LabError> {
     let sized = request.size.is_some() || request.input.is_some();
     let looks = request.check || request.check_races || request.lenient;
     if sized || request.seed.is_some() || looks || request.max_instructions.is_some() {
         let reason = "a trace was recorded with its size, input, seed and checks; leave these options out";
         return Err(LabError::Request(reason.into()));
     }
-    let mut file = super::open(path)?;
+    let file = super::open(path)?;
     let hash = Fnv1a64::of_file(path).map_err(|e| LabError::io("read", path, e))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (program, seed) = (file.origin().program.clone(), file.origin().seed);
-    let resolved = Resolved { name: program, size: None, seed, inputs: vec![(name, hash)] };
-    let directory = resolved.directory(request);
-    save_json(&directory, "request.json", &resolved.to_json(request))?;
+    Ok(Resolved { name: program, size: None, seed, inputs: vec![(name, hash)] })
+}
+
+/// Replays the trace `path` on a machine; what mechanisms save goes to `folder`.
+pub(crate) fn replay(
+    request: &RunRequest,
+    about: Description,
+    path: &Path,
+    gpu: GpuConfig,
+    mut setup: Setup,
+    monitor: &Arc<Monitor>,
+    folder: &Path,
+) -> Result<RunResult, LabError> {
+    let started = Instant::now();
+    let mut file = super::open(path)?;
     monitor.expect_launches(file.launches() as u64);
     let machine = engine::machine(&options(request, monitor), gpu, &mut setup)?;
     let mut replayed = Replayed { machine, monitor };
     let (kernels, error) = replayed.run(path, &mut file)?;
     let mut result = RunResult {
-        name: resolved.name,
-        with: request.with.clone(),
-        like_ncu: request.like_ncu,
-        size: None,
-        seed,
+        about,
         passed: None,
         checked: None,
         error,
@@ -59,11 +61,10 @@ pub(crate) fn replay(
         copies: engine::copies_of(&replayed.machine),
         allocated: None,
         findings: Vec::new(),
-        host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: directory.clone() },
+        host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: folder.to_owned() },
     };
-    result.warnings.extend(setup.save(&directory)?);
+    result.warnings.extend(setup.save(folder)?);
     result.host.total_seconds = started.elapsed().as_secs_f64();
-    save_result(&directory, &result)?;
     Ok(result)
 }
 

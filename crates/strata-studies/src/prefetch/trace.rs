@@ -28,7 +28,7 @@ impl Traced {
     /// For scripts.
     pub fn to_json(&self) -> Value {
         json!({
-            "workload": self.result.name,
+            "workload": self.result.about.name,
             "passed": self.result.passed,
             "trace": self.path.display().to_string(),
             "requests": self.requests,
