@@ -40,7 +40,7 @@ fn check(what: &What) {
     let executed = carried_out(&timed).unwrap_or_else(|e| panic!("{what:?}: {e}"));
     let replayed = replay(&file, folder.path()).unwrap_or_else(|e| panic!("{what:?}: {e}"));
     assert_eq!((replayed.passed, &replayed.error), (None, &None), "{what:?}");
-    assert_eq!(replayed.name, executed.name);
+    assert_eq!(replayed.about.name, executed.about.name);
     assert_eq!(replayed.kernels.len(), executed.kernels.len(), "{what:?}");
     for (k, (ours, theirs)) in replayed.kernels.iter().zip(&executed.kernels).enumerate() {
         assert_eq!((&ours.name, &ours.counts), (&theirs.name, &theirs.counts), "{what:?}, launch {k}");

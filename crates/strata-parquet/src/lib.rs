@@ -12,6 +12,8 @@
 //! # Ok::<(), strata_parquet::ParquetError>(())
 //! ```
 
+mod table;
+
 use parquet::basic::{Compression, ZstdLevel};
 pub use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 pub use parquet::errors::ParquetError;
@@ -21,6 +23,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use std::io::Write;
 use std::sync::Arc;
+pub use table::{Kind, Table, TableWriter, Values};
 
 /// A file of a schema, to be filled with groups of rows.
 pub fn begin<W: Write + Send>(file: W, schema: &str) -> Result<SerializedFileWriter<W>, ParquetError> {
@@ -33,13 +36,15 @@ pub fn begin_with<W: Write + Send>(
     schema: &str,
     texts: &[(&str, String)],
 ) -> Result<SerializedFileWriter<W>, ParquetError> {
-    let schema = Arc::new(parse_message_type(schema)?);
+    SerializedFileWriter::new(file, Arc::new(parse_message_type(schema)?), Arc::new(properties(texts)))
+}
+
+fn properties(texts: &[(&str, String)]) -> WriterProperties {
     let texts = texts.iter().map(|(name, text)| KeyValue::new((*name).to_owned(), text.clone())).collect();
-    let properties = WriterProperties::builder()
+    WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_key_value_metadata(Some(texts))
-        .build();
-    SerializedFileWriter::new(file, schema, Arc::new(properties))
+        .build()
 }
 
 /// Writes the next column of a group, in the order of the schema.

@@ -1,0 +1,239 @@
+//! Tables whose columns are known only at run time: written group by group, read as a whole.
+
+use crate::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type, ParquetError, properties, put_optional};
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::column::reader::ColumnReader;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a column holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// True or false.
+    Truth,
+    /// Whole numbers.
+    Whole,
+    /// Numbers.
+    Real,
+    /// Text.
+    Text,
+}
+
+/// Values of a column, row by row; a row may have none.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Values {
+    /// True or false.
+    Truth(Vec<Option<bool>>),
+    /// Whole numbers.
+    Whole(Vec<Option<i64>>),
+    /// Numbers.
+    Real(Vec<Option<f64>>),
+    /// Text.
+    Text(Vec<Option<String>>),
+}
+
+/// A table that is being written.
+pub struct TableWriter<W: Write + Send> {
+    writer: SerializedFileWriter<W>,
+}
+
+impl<W: Write + Send> TableWriter<W> {
+    /// Begins a file of these columns, with texts in its metadata.
+    pub fn new(file: W, columns: &[(String, Kind)], texts: &[(&str, String)]) -> Result<Self, ParquetError> {
+        let mut fields = Vec::new();
+        for (name, kind) in columns {
+            let (physical, logical) = match kind {
+                Kind::Truth => (Physical::BOOLEAN, None),
+                Kind::Whole => (Physical::INT64, None),
+                Kind::Real => (Physical::DOUBLE, None),
+                Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            };
+            let field = Type::primitive_type_builder(name, physical)
+                .with_repetition(Repetition::OPTIONAL)
+                .with_logical_type(logical)
+                .build()?;
+            fields.push(Arc::new(field));
+        }
+        let schema = Type::group_type_builder("table").with_fields(fields).build()?;
+        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties(texts)))?;
+        Ok(Self { writer })
+    }
+
+    /// Writes a group of rows: each column in the order in which they were given.
+    pub fn group(&mut self, columns: Vec<Values>) -> Result<(), ParquetError> {
+        let mut rows = self.writer.next_row_group()?;
+        for column in columns {
+            match column {
+                Values::Truth(values) => put_optional::<BoolType, _>(&mut rows, values.into_iter())?,
+                Values::Whole(values) => put_optional::<Int64Type, _>(&mut rows, values.into_iter())?,
+                Values::Real(values) => put_optional::<DoubleType, _>(&mut rows, values.into_iter())?,
+                Values::Text(values) => {
+                    let texts = values.into_iter().map(|text| text.map(|text| ByteArray::from(text.as_str())));
+                    put_optional::<ByteArrayType, _>(&mut rows, texts)?;
+                }
+            }
+        }
+        rows.close()?;
+        Ok(())
+    }
+
+    /// Ends the file and gives it back.
+    pub fn finish(self) -> Result<W, ParquetError> {
+        self.writer.into_inner()
+    }
+}
+
+/// A table that was read.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Table {
+    /// Its columns, by name, in the order of the file.
+    pub columns: Vec<(String, Values)>,
+    /// How many rows each has.
+    pub rows: usize,
+    /// Texts of the file's metadata.
+    pub texts: Vec<(String, String)>,
+}
+
+impl Table {
+    /// Reads a whole file of at most so many cells; columns of other types are left out.
+    pub fn read(path: &Path, most_cells: u64) -> Result<Self, ParquetError> {
+        let reader = SerializedFileReader::new(File::open(path)?)?;
+        let metadata = reader.metadata().file_metadata();
+        let rows = u64::try_from(metadata.num_rows()).unwrap_or(u64::MAX);
+        let fields: Vec<String> =
+            metadata.schema_descr().columns().iter().map(|column| column.path().parts().join(".")).collect();
+        if rows.saturating_mul(fields.len() as u64) > most_cells {
+            return Err(ParquetError::General(format!("it has more than {most_cells} cells")));
+        }
+        let texts = metadata.key_value_metadata().into_iter().flatten();
+        let texts = texts.map(|text| (text.key.clone(), text.value.clone().unwrap_or_default())).collect();
+        let mut table = Self { columns: Vec::new(), rows: rows as usize, texts };
+        for (place, name) in fields.into_iter().enumerate() {
+            let mut column: Option<Values> = None;
+            for group in 0..reader.num_row_groups() {
+                let group = reader.get_row_group(group)?;
+                let Some(more) = values(&*group, place)? else { break };
+                match (&mut column, more) {
+                    (None, first) => column = Some(first),
+                    (Some(Values::Truth(all)), Values::Truth(more)) => all.extend(more),
+                    (Some(Values::Whole(all)), Values::Whole(more)) => all.extend(more),
+                    (Some(Values::Real(all)), Values::Real(more)) => all.extend(more),
+                    (Some(Values::Text(all)), Values::Text(more)) => all.extend(more),
+                    _ => return Err(ParquetError::General(format!("column `{name}` changes its type"))),
+                }
+            }
+            if let Some(column) = column.filter(|column| column.len() == table.rows) {
+                table.columns.push((name, column));
+            }
+        }
+        Ok(table)
+    }
+
+    /// The column of a name.
+    pub fn column(&self, name: &str) -> Option<&Values> {
+        self.columns.iter().find(|(known, _)| known == name).map(|(_, values)| values)
+    }
+
+    /// A text of the metadata.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.texts.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
+    }
+}
+
+impl Values {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Truth(values) => values.len(),
+            Self::Whole(values) => values.len(),
+            Self::Real(values) => values.len(),
+            Self::Text(values) => values.len(),
+        }
+    }
+
+    /// True without rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A row as a number, if it is one.
+    pub fn number(&self, row: usize) -> Option<f64> {
+        match self {
+            Self::Whole(values) => values.get(row).copied().flatten().map(|n| n as f64),
+            Self::Real(values) => values.get(row).copied().flatten(),
+            Self::Truth(_) | Self::Text(_) => None,
+        }
+    }
+}
+
+/// The values of a column in a group; `None` for a type that tables do not have.
+fn values(group: &dyn RowGroupReader, place: usize) -> Result<Option<Values>, ParquetError> {
+    let rows = group.metadata().num_rows() as usize;
+    let optional = group.metadata().column(place).column_descr().max_def_level() > 0;
+    macro_rules! read {
+        ($reader:ident, $of:expr, $variant:ident) => {{
+            let (mut held, mut levels) = (Vec::new(), Vec::new());
+            $reader.read_records(rows, Some(&mut levels), None, &mut held)?;
+            let mut held = held.into_iter().map($of);
+            let found = |there: bool, held: &mut dyn Iterator<Item = _>| if there { held.next() } else { None };
+            let list = if optional {
+                levels.iter().map(|level| found(*level > 0, &mut held)).collect()
+            } else {
+                held.map(Some).collect()
+            };
+            Values::$variant(list)
+        }};
+    }
+    Ok(match group.get_column_reader(place)? {
+        ColumnReader::BoolColumnReader(mut reader) => Some(read!(reader, |value: bool| value, Truth)),
+        ColumnReader::Int64ColumnReader(mut reader) => Some(read!(reader, |value: i64| value, Whole)),
+        ColumnReader::DoubleColumnReader(mut reader) => Some(read!(reader, |value: f64| value, Real)),
+        ColumnReader::ByteArrayColumnReader(mut reader) => {
+            Some(read!(reader, |value: ByteArray| String::from_utf8_lossy(value.data()).into_owned(), Text))
+        }
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_read_as_it_was_written() {
+        let columns = [("a.b", Kind::Whole), ("c[d] e", Kind::Real), ("f", Kind::Text), ("g", Kind::Truth)];
+        let columns = columns.map(|(name, kind)| (name.to_owned(), kind));
+        let groups = [
+            vec![
+                Values::Whole(vec![Some(1), None]),
+                Values::Real(vec![None, Some(0.5)]),
+                Values::Text(vec![Some("x".into()), None]),
+                Values::Truth(vec![Some(true), None]),
+            ],
+            vec![
+                Values::Whole(vec![Some(3)]),
+                Values::Real(vec![Some(1.5)]),
+                Values::Text(vec![Some("ü".into())]),
+                Values::Truth(vec![Some(false)]),
+            ],
+        ];
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("table.parquet");
+        let file = File::create(&path).expect("made");
+        let mut writer = TableWriter::new(file, &columns, &[("note", "hello".into())]).expect("begun");
+        groups.into_iter().for_each(|group| writer.group(group).expect("written"));
+        writer.finish().expect("ended");
+        let table = Table::read(&path, 100).expect("read");
+        assert_eq!((table.rows, table.text("note")), (3, Some("hello")));
+        assert_eq!(table.column("a.b"), Some(&Values::Whole(vec![Some(1), None, Some(3)])));
+        assert_eq!(table.column("c[d] e"), Some(&Values::Real(vec![None, Some(0.5), Some(1.5)])));
+        assert_eq!(table.column("f"), Some(&Values::Text(vec![Some("x".into()), None, Some("ü".into())])));
+        assert_eq!(table.column("g"), Some(&Values::Truth(vec![Some(true), None, Some(false)])));
+        assert!(Table::read(&path, 11).is_err(), "more cells than that");
+    }
+}
