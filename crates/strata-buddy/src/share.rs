@@ -3,8 +3,8 @@
 use crate::Target;
 use strata_codec::ENTRY_BYTES;
 
-/// Bytes of a page: the larger of the GPU's two (section III).
-pub(crate) const PAGE: u64 = 2 << 20;
+/// Bytes of a page: the smaller of the GPU's two (section III), so that the last page of an allocation wastes little.
+pub(crate) const PAGE: u64 = 64 << 10;
 
 /// What an allocation takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -90,7 +90,7 @@ impl Profiled {
         let classes = SizeClasses::IDEAL.all().iter().zip(sizes);
         let shares: Vec<_> = classes.map(|(b, n)| format!("{b} B {:.1} %", 100.0 * n as f64 / entries)).collect();
         format!(
-            "{} snapshots of {}\n\n{}\ncapacity {:.2}x: {} take {} of the device, in whole pages of 2 MiB where compressed; {:.2} % of entries over their target\n\
+            "{} snapshots of {}\n\n{}\ncapacity {:.2}x: {} take {} of the device, in whole pages of 64 KiB where compressed; {:.2} % of entries over their target\n\
              bytes: {:.1} % zero, {:.2} bits of entropy each; entries by size: {}\n",
             self.observation.snapshots,
             self.origin,

@@ -113,18 +113,19 @@ fn the_whole_program_stays_within_four() {
 
 #[test]
 fn what_would_take_more_in_pages_is_left_as_it_is() {
-    let of_size = |kib: u64| Allocation { bytes: Bytes(kib << 10), ..allocation("a", &[&[(B32, 10)]]) };
-    // A page at 4x takes 512 KiB.
-    check(&[of_size(512)], Design::PerAllocation, Rule::default(), &[Target::X1], 1.0);
-    check(&[of_size(768)], Design::PerAllocation, Rule::default(), &[Target::X4], 1.5);
-    check(&[of_size(2049)], Design::PerAllocation, Rule::default(), &[Target::X4], 2049.0 / 1024.0);
+    let of_size = |bytes: u64| Allocation { bytes: Bytes(bytes), ..allocation("a", &[&[(B32, 10)]]) };
+    // A page at 4x takes a quarter.
+    check(&[of_size(PAGE / 4)], Design::PerAllocation, Rule::default(), &[Target::X1], 1.0);
+    check(&[of_size(PAGE / 8 * 3)], Design::PerAllocation, Rule::default(), &[Target::X4], 1.5);
+    let two_pages = (PAGE + 128) as f64 / (PAGE / 2) as f64;
+    check(&[of_size(PAGE + 128)], Design::PerAllocation, Rule::default(), &[Target::X4], two_pages);
     // Of the allowed targets, the one that takes the least.
-    let zeros = Allocation { bytes: Bytes(200 << 10), ..allocation("a", &[&[(Zero, 10)]]) };
+    let zeros = Allocation { bytes: Bytes(PAGE / 8), ..allocation("a", &[&[(Zero, 10)]]) };
     let rest = allocation("b", &[&[(B128, 10)]]);
-    let ratio = (200.0 + 20_480.0) / (128.0 + 20_480.0);
+    let ratio = (10.0 + 0.125) / (10.0 + 0.0625);
     check(&[zeros, rest], Design::ZeroPage, Rule::default(), &[Target::X16, Target::X1], ratio);
     // Who shares pages with others takes no more than his entries.
-    let pooled = Profile::pooled([of_size(512)]).choose(Design::PerAllocation, &Rule::default());
+    let pooled = Profile::pooled([of_size(PAGE / 4)]).choose(Design::PerAllocation, &Rule::default());
     assert_eq!((pooled.targets.get("a"), pooled.outcome.ratio()), (Target::X4, 4.0));
 }
 

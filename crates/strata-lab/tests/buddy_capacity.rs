@@ -1,0 +1,83 @@
+//! Capacity that is true: a program with Buddy Compression runs on the device that its profile promises, and on no smaller one.
+
+use std::path::Path;
+use std::sync::Arc;
+use strata_lab::mechanisms::combination;
+use strata_lab::profile::{Design, ProfileRequest, Rule, profile};
+use strata_lab::{Monitor, RunRequest, What, run};
+
+/// Buffers of which one compresses to nothing, one well and one not at all; a kernel that needs little of them.
+const PROGRAM: &str = r#"
+ptx = "vecadd.ptx"
+
+[buffers.zeros]
+type = "f32"
+count = 900000
+
+[buffers.steps]
+type = "u32"
+count = 700000
+init = "iota"
+
+[buffers.noise]
+type = "f32"
+count = 300000
+init = { random = [-1.0, 1.0] }
+
+[[launch]]
+kernel = "vecadd"
+grid = 8
+block = 128
+args = ["noise", "zeros", "zeros", { u32 = 100 }]
+"#;
+
+fn request(folder: &Path) -> RunRequest {
+    RunRequest { out: Some(folder.join("out")), ..RunRequest::new(What::LaunchFile(folder.join("program.toml"))) }
+}
+
+/// True if the program runs with its targets on a device of so many 64 KiB.
+fn fits(folder: &Path, units: u64) -> bool {
+    let set =
+        [format!("dram.size={}", units << 16), format!("buddy.targets={}", folder.join("targets.toml").display())];
+    let request = RunRequest {
+        gpu: Some("p100-buddy".into()),
+        with: combination("buddy").expect("known"),
+        set: set.into(),
+        ..request(folder)
+    };
+    match run(&request, &Arc::new(Monitor::default())) {
+        Ok(result) => {
+            assert_eq!(result.error, None);
+            true
+        }
+        Err(error) => {
+            let error = format!("{error:?}");
+            assert!(error.contains("out of device memory"), "{error}");
+            false
+        }
+    }
+}
+
+#[test]
+fn the_smallest_device_is_the_one_that_was_promised() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let folder = temporary.path();
+    let ptx = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/vecadd.ptx");
+    std::fs::copy(ptx, folder.join("vecadd.ptx")).expect("copied");
+    std::fs::write(folder.join("program.toml"), PROGRAM).expect("written");
+    let wanted =
+        ProfileRequest { run: request(folder), design: Design::ZeroPage, rule: Rule::default(), snapshots: None };
+    let profiled = profile(&wanted, &Arc::new(Monitor::default())).expect("profiled");
+    profiled.save(&folder.join("targets.toml")).expect("saved");
+    let (asked, promised) = profiled.choice.outcome.footprint();
+    assert!(promised * 2 < asked, "{promised} of {asked}");
+    // A 256th of the device holds metadata.
+    let (mut too_small, mut enough) = (0, 1 << 8);
+    assert!(fits(folder, enough));
+    while enough - too_small > 1 {
+        let middle = (too_small + enough) / 2;
+        *(if fits(folder, middle) { &mut enough } else { &mut too_small }) = middle;
+    }
+    let for_programs = |units: u64| u128::from((units << 16) - (units << 16) / 256);
+    assert!(for_programs(enough) >= promised && for_programs(too_small) < promised, "{enough} x 64 KiB, {promised}");
+}
