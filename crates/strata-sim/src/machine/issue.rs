@@ -472,7 +472,9 @@ fn take_slot(issue: &mut Calendar, unit: &mut Calendar, from: u64, interval: u32
     }
     loop {
         let frame = unit.find_frame(slot, interval)?;
-        slot = issue.find_one(slot.max(frame))?;
+        if frame > slot {
+            slot = issue.find_one(frame)?;
+        }
         if slot < frame + u64::from(interval) {
             issue.take_one(slot);
             unit.take(frame, interval);
