@@ -8,7 +8,7 @@
 const HOST_LINE: usize = 64;
 
 /// Asks for the first cache lines of a value, as many as it has, at most four.
-#[inline(always)]
+#[inline]
 pub fn prefetch<T>(value: &T) {
     let at = std::ptr::from_ref(value).cast::<i8>();
     for line in 0..size_of::<T>().div_ceil(HOST_LINE).clamp(1, 4) {
@@ -17,7 +17,7 @@ pub fn prefetch<T>(value: &T) {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[inline(always)]
+#[inline]
 fn prefetch_line(at: *const i8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     // SAFETY: the instruction is a hint: it reads nothing that a program could see, and no address makes it fail.
@@ -25,5 +25,5 @@ fn prefetch_line(at: *const i8) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
+#[inline]
 fn prefetch_line(_at: *const i8) {}

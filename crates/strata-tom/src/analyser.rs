@@ -170,7 +170,9 @@ mod tests {
 
     fn seen(instances: &[&[u64]]) -> Seen {
         let mut seen = Seen::default();
-        instances.iter().for_each(|addresses| seen.add(&instance(addresses)));
+        for addresses in instances {
+            seen.add(&instance(addresses));
+        }
         seen
     }
 
