@@ -156,7 +156,7 @@ fn two_translation_units_linked_on_the_device() {
 
 #[test]
 fn texture_objects_of_arrays_pitched_and_linear_memory() {
-    check("textures", &["textures.cu"], &[], "textures: all is right\n", 6);
+    check("textures", &["textures.cu"], &[], "textures: all is right\n", 7);
 }
 
 #[test]

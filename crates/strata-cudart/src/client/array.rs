@@ -49,9 +49,10 @@ pub(super) struct Array {
     flags: u32,
 }
 
-/// `cudaArrayCubemap`, `cudaArraySparse`, `cudaArrayDeferredMapping`.
-const REFUSED_FLAGS: [(u32, &str); 3] =
-    [(0x04, "an array of cube maps"), (0x40, "a sparse array"), (0x80, "an array that is mapped later")];
+/// `cudaArrayCubemap`: six square layers are a cube.
+const CUBES: u32 = 0x04;
+/// `cudaArraySparse`, `cudaArrayDeferredMapping`.
+const REFUSED_FLAGS: [(u32, &str); 2] = [(0x40, "a sparse array"), (0x80, "an array that is mapped later")];
 
 static ARRAYS: Mutex<BTreeMap<u64, Array>> = Mutex::new(BTreeMap::new());
 
@@ -115,6 +116,9 @@ fn create(handle: Out<u64>, channels: In<Channels>, extent: Extent, flags: u32) 
     }
     let channels = channels.get()?;
     let [width, height, depth] = [extent.width, extent.height.max(1), extent.depth.max(1)].map(|size| size as u64);
+    if flags & CUBES != 0 && (width != height || !depth.is_multiple_of(6)) {
+        return Err(Code::INVALID_VALUE);
+    }
     let image = channels.image(0, [width, height, depth])?;
     let size = image.slice.checked_mul(depth).filter(|&size| size > 0).ok_or(Code::INVALID_VALUE)?;
     let start = memory::alloc_array(size)?;

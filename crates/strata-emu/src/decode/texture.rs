@@ -16,7 +16,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// `[a, {…}]`: axes 1 to 3, after the layer of a layered image; what is left over fills the vector up.
+    /// `[a, {…}]`: axes 1 to 3 (a direction, for cubes), after the layer of a layered image; what is left over fills the
+    /// vector up.
     fn coordinates(&mut self, i: &Instruction, operand: &Operand) -> Decoded<Coordinates> {
         let Operand::Vector(items) = operand else {
             return Err("the coordinates are missing".into());
@@ -28,7 +29,7 @@ impl Decoder<'_> {
             Operand::Vector(items) => &items[..],
             one => std::slice::from_ref(one),
         };
-        let layered = i.has(Word::A1d) || i.has(Word::A2d);
+        let layered = i.has(Word::A1d) || i.has(Word::A2d) || i.has(Word::Acube);
         let axes = match () {
             () if i.has(Word::D1d) || i.has(Word::A1d) => 1,
             () if i.has(Word::D2d) || i.has(Word::A2d) => 2,
@@ -40,6 +41,7 @@ impl Decoder<'_> {
         }
         Ok(Coordinates {
             object: self.source(object, Type::U64)?,
+            cube: i.has(Word::Cube) || i.has(Word::Acube),
             layer: if layered { Some(self.source32(&coordinates[0])?) } else { None },
             axes: coordinates[first..first + axes].iter().map(|c| self.source32(c)).collect::<Decoded<_>>()?,
         })

@@ -1,7 +1,8 @@
 //! Reads of textures: `tex`, `tld4`, `txq`, `suq`.
 //!
 //! Textures have one level: `.level` reads it, whatever level is asked for. Where an image has fewer than four channels, the
-//! others are 0, 0 and 1. To whoever times it, a read is one load for each texel of the footprint (1, 2, 4 or 8).
+//! others are 0, 0 and 1. A cube has six layers, its faces; a direction leads to a point of one of them, and what is filtered
+//! at the edge of a face stays on it. To whoever times it, a read is one load for each texel of the footprint (1, 2, 4 or 8).
 
 use super::memory::{GLOBAL, lane_pointer, report};
 use crate::exec::{Exec, Flow, Slot};
@@ -11,7 +12,7 @@ use crate::lanes::{read_lanes, write_lanes};
 use crate::memory::Object;
 use crate::semantics::half::{F16, HalfFormat};
 use crate::semantics::sampling::{between, nearest, place};
-use strata_core::{Channel, Format, Image, LANES, LaneMask, Space, Texture};
+use strata_core::{AddressMode, Channel, Format, Image, LANES, LaneMask, Space, Texture};
 
 /// How an instruction addresses an image.
 pub(crate) struct Coordinates {
@@ -19,6 +20,8 @@ pub(crate) struct Coordinates {
     pub(crate) object: Slot,
     /// 32 bits each.
     pub(crate) axes: Vec<Slot>,
+    /// The axes are a direction that leads to a face of a cube.
+    pub(crate) cube: bool,
     /// The layer, of layered images.
     pub(crate) layer: Option<Slot>,
 }
@@ -156,6 +159,23 @@ struct Point {
     layer: Option<u32>,
 }
 
+/// The face that a direction leads to, and where on it, between 0 and 1 (CUDA C++ Programming Guide, cubemap textures).
+fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
+    let (face, major, s, t) = if x.abs() >= y.abs() && x.abs() >= z.abs() {
+        if x >= 0.0 { (0, x, -z, -y) } else { (1, -x, z, -y) }
+    } else if y.abs() >= z.abs() {
+        if y >= 0.0 { (2, y, x, z) } else { (3, -y, x, -z) }
+    } else if z >= 0.0 {
+        (4, z, x, -y)
+    } else {
+        (5, -z, -x, -y)
+    };
+    (face, [s, t].map(|c| c / major * 0.5 + 0.5))
+}
+
+/// Faces of a cube.
+const FACES: u32 = 6;
+
 /// What one lane reads.
 fn sample(
     x: &mut Exec<'_>,
@@ -167,10 +187,12 @@ fn sample(
 ) -> Result<[u32; 4], Flow> {
     let Point { lane, axes: bits, layer } = *point;
     let image = &texture.image;
-    let axes = fetch.at.axes.len();
+    let cube = fetch.at.cube;
+    let axes = if cube { 2 } else { fetch.at.axes.len() };
     let extents = [image.width, image.height, image.depth];
-    let normalized = texture.normalized && !fetch.integer;
-    let index = |axis: usize, index: i64| place(index, extents[axis], texture.address[axis], normalized);
+    let normalized = cube || texture.normalized && !fetch.integer;
+    let outside = |axis: usize| if cube { AddressMode::Clamp } else { texture.address[axis] };
+    let index = |axis: usize, index: i64| place(index, extents[axis], outside(axis), normalized);
     // Axes that the instruction does not have are at 0, the layer stands for the last.
     let fixed = |at: [Option<u32>; 3]| match layer {
         Some(layer) => [at[0], if axes > 1 { at[1] } else { Some(0) }, Some(layer.min(image.depth - 1))],
@@ -232,7 +254,12 @@ pub(crate) unsafe fn fetch(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
             return not_an_object(x, lane, handles[lane], "texture");
         };
         let axes = std::array::from_fn(|axis| coordinates.get(axis).map_or(0, |c| c[lane]));
-        let point = Point { lane, axes, layer: layers.map(|l| l[lane]) };
+        let mut point = Point { lane, axes, layer: layers.map(|l| l[lane]) };
+        if fetch.at.cube {
+            let (face, [s, t]) = face(axes.map(f32::from_bits));
+            let layer = point.layer.unwrap_or(0).saturating_mul(FACES).saturating_add(face);
+            point = Point { lane, axes: [s.to_bits(), t.to_bits(), 0], layer: Some(layer) };
+        }
         match sample(x, i, fetch, texture, &point, &mut touched) {
             Ok(value) => (0..4).for_each(|k| results[k][lane] = value[k]),
             Err(flow) => return flow,

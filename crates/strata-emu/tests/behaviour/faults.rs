@@ -177,7 +177,7 @@ fn instructions_that_are_not_executed() {
 {
     .reg .f32 %f<5>; .reg .b64 %rd<3>;
     ld.param.u64 %rd1, [t];
-    tex.cube.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2, %f3, %f3}];
+    tex.grad.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}], {%f1, %f2}, {%f3, %f3};
     wgmma.fence.sync.aligned;
     ret;
 }";

@@ -1,6 +1,6 @@
 //! Textures and surfaces that vectors name by their handles, [`OBJECT_BASE`](strata_emu::OBJECT_BASE) and up.
 //!
-//! All images but the last have 4 x 4 x 2 texels; `v` is `1 + x + 4 y + 16 z`.
+//! Images have 4 x 4 x 2 texels, but for the canvas and the cube; `v` is `1 + x + 4 y + 16 z`.
 
 use strata_core::AddressMode::{Border, Mirror, Wrap};
 use strata_core::{Addr, Bytes, Channel, Format, Image, Texture};
@@ -49,5 +49,12 @@ pub(crate) fn create(memory: &mut Memory) -> Result<(), MemoryError> {
     let start: Addr = memory.alloc(Bytes(64 * 32 * 2), false, "canvas")?.start;
     memory.fill(start, Bytes(64 * 32 * 2), 0)?;
     memory.create_surface(&Image::packed(start, [64, 32, 2], format(Channel::Unsigned, 8, 1)))?;
+    // A cube: six layers, the floats `1 + x + 4 y + 16 face`.
+    let faces: Vec<u8> = (1..=96u8).flat_map(|v| f32::from(v).to_le_bytes()).collect();
+    let start = memory.alloc(Bytes(faces.len() as u64), false, "cube")?.start;
+    memory.write(start, &faces)?;
+    let cube = Texture::new(Image::packed(start, [4, 4, 6], format(Channel::Float, 32, 1)));
+    memory.create_texture(&cube)?;
+    memory.create_texture(&Texture { linear: true, ..cube })?;
     Ok(())
 }

@@ -131,6 +131,53 @@ def textures(f):
             read(f, "tex.level", texture, geometry, dtype, "s32", points(geometry, whole[:6]), lod="0")
 
 
+# Of each face: the axis that is greatest, its sign, and the axes and signs that become s and t (CUDA C++ Programming Guide, table of
+# cubemap textures).
+FACES = [(0, 1, (2, -1), (1, -1)), (0, -1, (2, 1), (1, -1)), (1, 1, (0, 1), (2, 1)), (1, -1, (0, 1), (2, -1)),
+         (2, 1, (0, 1), (1, -1)), (2, -1, (0, -1), (1, -1))]
+
+
+def on_cube(direction):
+    """Face, and coordinates on it between 0 and 1."""
+    greatest = max(abs(c) for c in direction)
+    axis = [abs(c) for c in direction].index(greatest)
+    for face, (major, sign, *others) in enumerate(FACES):
+        if major == axis and direction[axis] * sign > 0:
+            return face, [(direction[k] * minus / greatest + 1) / 2 for k, minus in others]
+
+
+def cubes(f):
+    f.heading("tex.cube: a direction leads to a face")
+    straight = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]
+    slanted = [(1, 0.5, -0.25), (-2, 1, 0.5), (0.25, 1, -0.75), (0.5, -4, 1.5), (-0.5, 0.25, 1), (0.75, -0.5, -1), (1, 1, 1), (-1, 1, -1), (-3, 2.5, 1)]
+    cube = lambda face, x, y: [Fraction(1 + x + 4 * y + 16 * face), 0, 0, 1]
+    shorts = lambda face, x, y: TEXTURES[5][0](1 + x + 4 * y + 16 * face)
+    bytes = lambda face, x, y: TEXTURES[8][0](1 + x + 4 * y + 16 * face)
+    inside = lambda i: min(max(i, 0), 3)
+    for spelling in "tex", "tex.base":
+        for geometry in "cube", "acube":
+            for number, texel, layers, linear, ty in (12, cube, 6, False, "f32"), (13, cube, 6, True, "f32"), (5, shorts, 2, False, "s32"), (8, bytes, 2, False, "u32"):
+                rows = []
+                for k, direction in enumerate(straight + (slanted[:7] if linear else slanted)):
+                    layer = k % 2 if geometry == "acube" else 0
+                    face, at = on_cube([Fraction(c) for c in direction])
+                    face = min(6 * layer + face, layers - 1)
+                    if linear:
+                        low = [4 * c - Fraction(1, 2) for c in at]
+                        weight = [Fraction(round((c - floor(c)) * 256), 256) for c in low]
+                        value = [0] * 4
+                        for corner in range(4):
+                            x, y = (inside(floor(low[a]) + (corner >> a & 1)) for a in (0, 1))
+                            w = [weight[a] if corner >> a & 1 else 1 - weight[a] for a in (0, 1)]
+                            value = [v + w[0] * w[1] * t for v, t in zip(value, texel(face, x, y))]
+                    else:
+                        value = texel(face, *(inside(floor(4 * c)) for c in at))
+                    inputs = ([str(layer)] if geometry == "acube" else []) + [bits(c, "f32") for c in direction]
+                    inputs += ["77"] * (4 - len(inputs))
+                    rows.append(([hex(BASE + number)] + inputs, [shown(v, ty) for v in value]))
+                f.rows(f"{spelling}.{geometry}.v4.{ty}.f32 {{r0, r1, r2, r3}}, [d1, {{r4, r5, r6, r7}}]", rows)
+
+
 def gathers(f):
     f.heading("tld4: the texels that linear filtering would mix, (i, j+1) first, counter-clockwise")
     for geometry, layer, registers in ("2d", None, "r4, r5"), ("a2d", 1, "r4, r5, r6, r7"):
@@ -219,7 +266,7 @@ def surfaces(f):
 
 
 file = File("texture.txt", "textures and surfaces: the objects of tests/instructions/objects.rs, by handle")
-for write in textures, gathers, queries, surfaces:
+for write in textures, cubes, gathers, queries, surfaces:
     write(file)
 file.lines[1] = "# Written by textures.py."
 file.save()

@@ -60,6 +60,11 @@ static cudaArray_t solid_array(const std::vector<float> &data, unsigned flags) {
     return array;
 }
 
+__global__ void faces(cudaTextureObject_t cube, float *out) {
+    int face = threadIdx.x, sign = face % 2 ? -1 : 1;
+    out[face] = texCubemap<float>(cube, face / 2 == 0 ? sign : 0.25f, face / 2 == 1 ? sign : 0.25f, face / 2 == 2 ? sign : 0.25f);
+}
+
 int main() {
     const dim3 grid((W + 7) / 8, (H + 7) / 8), block(8, 8);
     std::vector<float> image(W * H), found(W * H);
@@ -137,6 +142,23 @@ int main() {
     EXPECT(result == solid);
     CUDA(cudaMemcpy(result.data(), layers, W * H * D * 4, cudaMemcpyDeviceToHost));
     EXPECT(result == solid);
+
+    // A cube: each face has its number in all of its texels.
+    std::vector<float> six(4 * 4 * 6);
+    for (int i = 0; i < 96; ++i) six[i] = float(i / 16);
+    cudaArray_t cube;
+    CUDA(cudaMalloc3DArray(&cube, &format, make_cudaExtent(4, 4, 6), cudaArrayCubemap));
+    EXPECT(cudaMalloc3DArray(&cube, &format, make_cudaExtent(4, 4, 5), cudaArrayCubemap) == cudaErrorInvalidValue);
+    cudaMemcpy3DParms whole = {};
+    whole.srcPtr = make_cudaPitchedPtr(six.data(), 16, 4, 4);
+    whole.dstArray = cube;
+    whole.extent = make_cudaExtent(4, 4, 6);
+    whole.kind = cudaMemcpyHostToDevice;
+    CUDA(cudaMemcpy3D(&whole));
+    texture = make(of_array(cube), cudaFilterModeLinear, cudaAddressModeWrap, true, cudaReadModeElementType);
+    faces<<<1, 6>>>(texture, out);
+    CUDA(cudaMemcpy(found.data(), out, 6 * 4, cudaMemcpyDeviceToHost));
+    for (int face = 0; face < 6; ++face) EXPECT(found[face] == float(face));
 
     // Bytes as numbers from 0 to 1, four at a time.
     uchar4 pixels[32];
