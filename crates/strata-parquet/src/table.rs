@@ -226,7 +226,9 @@ mod tests {
         let path = folder.path().join("table.parquet");
         let file = File::create(&path).expect("made");
         let mut writer = TableWriter::new(file, &columns, &[("note", "hello".into())]).expect("begun");
-        groups.into_iter().for_each(|group| writer.group(group).expect("written"));
+        for group in groups {
+            writer.group(group).expect("written");
+        }
         writer.finish().expect("ended");
         let table = Table::read(&path, 100).expect("read");
         assert_eq!((table.rows, table.text("note")), (3, Some("hello")));
