@@ -132,7 +132,7 @@ pub trait Mechanism: Send + Sync {
 
     /// The crate that it is from, as its author needs not say: results are kept under a hash of that crate's sources, or, if
     /// these are not of this project, of the executable.
-    fn from_crate(&self) -> String {
+    fn home_crate(&self) -> String {
         std::any::type_name::<Self>().split("::").next().unwrap_or_default().replace('_', "-")
     }
 

@@ -63,7 +63,7 @@ impl Description {
             }
         }
         let mut inputs = resolved.inputs.clone();
-        inputs.extend(resolved.files_of_settings(request));
+        inputs.extend(request.files_of_settings());
         Ok(Self {
             program: request.what.kind(),
             name: resolved.name.clone(),
@@ -176,7 +176,7 @@ fn options(request: &RunRequest) -> Map<String, Value> {
 /// The hash of the sources that can change the result of a request: of what runs it, of the built-in programs if it is one, and of
 /// its mechanisms. One from outside, whose sources are not known, stands for the executable that it is in.
 pub(crate) fn source(request: &RunRequest) -> Result<String, LabError> {
-    let mechanisms: Vec<String> = request.with.list().iter().map(|mechanism| mechanism.from_crate()).collect();
+    let mechanisms: Vec<String> = request.with.list().iter().map(|mechanism| mechanism.home_crate()).collect();
     let mut crates = vec!["strata-run"];
     match request.what {
         What::Workload(_) => crates.push("strata-workloads"),

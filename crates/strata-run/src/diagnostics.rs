@@ -24,6 +24,11 @@ impl Diagnostics {
         Self { path: path.into(), text: text.into(), list }
     }
 
+    /// The text that they are about.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// All diagnostics, in the order of the text.
     pub fn list(&self) -> &[Diagnostic] {
         &self.list

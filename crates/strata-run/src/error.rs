@@ -17,6 +17,9 @@ pub enum LabError {
     /// A launch file is wrong, in one or several places.
     #[error("{0}")]
     LaunchFile(Diagnostics),
+    /// Another file that people write is wrong, in one or several places.
+    #[error("{0}")]
+    File(Diagnostics),
     /// A GPU is wrong: its file, a base of it, or overrides.
     #[error("{}", rendered(.0, false))]
     Gpu(Vec<Diagnostics>),
@@ -79,7 +82,7 @@ impl LabError {
     /// The error as text for a terminal, with or without colours.
     pub fn render(&self, colours: bool) -> String {
         match self {
-            Self::LaunchFile(diagnostics) => diagnostics.render(colours),
+            Self::LaunchFile(diagnostics) | Self::File(diagnostics) => diagnostics.render(colours),
             Self::Gpu(files) => rendered(files, colours),
             Self::Module(rendered) => rendered.clone(),
             Self::Several(errors) => lines(errors, |error| error.render(colours)),

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use strata_core::config::format_size;
 use strata_mechanism::Combination;
-use strata_sim::config::{ConfigError, Gpu, load, presets};
+use strata_sim::config::{ConfigError, load, presets};
+pub use strata_sim::config::{Gpu, Parameter};
 
 /// The GPU `name` (a preset, or the path of a `.toml` file) with overrides `key=value`.
 pub fn gpu(name: &str, overrides: &[impl AsRef<str>]) -> Result<Gpu, LabError> {

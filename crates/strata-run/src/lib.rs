@@ -64,6 +64,11 @@ pub fn write_json(path: &Path, value: &serde_json::Value) -> Result<(), LabError
     files::write_text(path, &RunResult::json_text(value)).map_err(|e| LabError::io("write", path, e))
 }
 
+/// Writes text to a file, whole or not at all.
+pub fn write_text(path: &Path, text: &str) -> Result<(), LabError> {
+    files::write_text(path, text).map_err(|e| LabError::io("write", path, e))
+}
+
 /// The built-in programs, in the order they are listed.
 pub fn workloads() -> impl Iterator<Item = &'static strata_workloads::Info> {
     strata_workloads::all().iter().map(|workload| workload.info())

@@ -163,6 +163,19 @@ impl RunRequest {
             out: None,
         }
     }
+
+    /// The files that settings of mechanisms name, such as a predictor: with other contents it is another request.
+    pub(crate) fn files_of_settings(&self) -> Vec<(String, Fnv1a64)> {
+        let registry = self.with.registry();
+        let is_file = |key: &str| {
+            let Some((mechanism, key)) = key.split_once('.') else { return false };
+            let table = registry.get(mechanism).map_or(&[][..], |mechanism| mechanism.settings());
+            table.iter().any(|setting| setting.allowed == Allowed::Text && setting.key == key)
+        };
+        let named = self.set.iter().filter_map(|text| text.split_once('=')).filter(|(key, _)| is_file(key));
+        let read = named.filter_map(|(_, path)| Some((path.to_owned(), Fnv1a64::of_file(Path::new(path)).ok()?)));
+        read.collect()
+    }
 }
 
 /// A request with every default filled in: what is saved beside the result.
@@ -186,7 +199,7 @@ impl Resolved {
 
     /// The request as saved. Nothing in it depends on the machine or on where the files lie.
     pub fn to_json(&self, request: &RunRequest) -> Value {
-        let files = self.files_of_settings(request);
+        let files = request.files_of_settings();
         let inputs = self.inputs.iter().chain(&files);
         let inputs: Vec<_> = inputs.map(|(path, hash)| json!({ "path": path, "fnv1a64": hash.to_string() })).collect();
         let mut saved = json!({
@@ -219,19 +232,6 @@ impl Resolved {
             saved["fast_forward"] = json!(request.fast_forward);
         }
         saved
-    }
-
-    /// The files that settings of mechanisms name, such as a predictor: with other contents it is another request.
-    pub(crate) fn files_of_settings(&self, request: &RunRequest) -> Vec<(String, Fnv1a64)> {
-        let registry = request.with.registry();
-        let is_file = |key: &str| {
-            let Some((mechanism, key)) = key.split_once('.') else { return false };
-            let table = registry.get(mechanism).map_or(&[][..], |mechanism| mechanism.settings());
-            table.iter().any(|setting| setting.allowed == Allowed::Text && setting.key == key)
-        };
-        let named = request.set.iter().filter_map(|text| text.split_once('=')).filter(|(key, _)| is_file(key));
-        let read = named.filter_map(|(_, path)| Some((path.to_owned(), Fnv1a64::of_file(Path::new(path)).ok()?)));
-        read.collect()
     }
 }
 
