@@ -12,6 +12,7 @@ pub use strata_cuda as cuda;
 pub use strata_mechanism::{Combination, Mechanism, MechanismError, Preparation, Prepared, Registry};
 pub use strata_run::*;
 pub use strata_studies::*;
+pub use strata_sweep as sweep;
 pub use strata_tensors::*;
 
 /// Mechanisms: those of the house, and what can be said of any.

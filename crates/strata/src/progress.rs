@@ -141,7 +141,7 @@ fn short_name(name: &str) -> &str {
 }
 
 /// `8 s`, `3 min 20 s`, `2 h 5 min`.
-fn short_time(duration: Duration) -> String {
+pub(crate) fn short_time(duration: Duration) -> String {
     match duration.as_secs() {
         s @ 0..60 => format!("{s} s"),
         s @ 60..3600 => format!("{} min {} s", s / 60, s % 60),

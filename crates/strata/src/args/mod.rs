@@ -4,12 +4,14 @@ mod cuda;
 mod offload;
 mod prefetch;
 mod profile;
+mod sweep;
 mod trace;
 
 pub(crate) use cuda::{Cuda, CudaCommand};
 pub(crate) use offload::Offload;
 pub(crate) use prefetch::{Prefetch, PrefetchCommand, PrefetchEval, PrefetchTrace, PrefetchTrain, Training};
 pub(crate) use profile::Profile;
+pub(crate) use sweep::{Engine, Show, Sweep};
 pub(crate) use trace::{Trace, TraceCommand, TraceInfo, TraceRecord};
 
 use clap::{Args, Parser, Subcommand};
@@ -29,6 +31,7 @@ Examples:
   strata offload kernel.ptx              blocks worth running in a memory stack
   strata gpus titan-v                    a machine: every value with its source
   strata compare srad --with bpc,buddy   mechanisms against the plain machine
+  strata sweep plan.toml                 a thousand points, each once
   strata validate                        the machines beside real GPUs
   strata bench                           how fast programs are simulated
   strata compress model.safetensors      how compressible data are, tensor by tensor
@@ -52,6 +55,8 @@ pub(crate) enum Command {
     Gpus(Gpus),
     Mechanisms(Mechanisms),
     Compare(Compare),
+    Sweep(Sweep),
+    Show(Show),
     Profile(Profile),
     Reproduce(Reproduce),
     Validate(Validate),
@@ -429,6 +434,8 @@ impl Arguments {
             | Command::Gpus(Gpus { json, .. })
             | Command::Mechanisms(Mechanisms { json, .. })
             | Command::Compare(Compare { json, .. })
+            | Command::Sweep(Sweep { json, .. })
+            | Command::Show(Show { json, .. })
             | Command::Profile(Profile { json, .. })
             | Command::Reproduce(Reproduce { json, .. })
             | Command::Validate(Validate { json, .. })

@@ -15,6 +15,8 @@ pub(crate) mod prefetch;
 pub(crate) mod profile;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+pub(crate) mod show;
+pub(crate) mod sweep;
 pub(crate) mod trace;
 pub(crate) mod validate;
 pub(crate) mod workloads;

@@ -1,0 +1,174 @@
+//! Results by key, on disk.
+//!
+//! | below the store | what it is |
+//! | --- | --- |
+//! | `points/ab/<key>/` | a point: `point.json`, and what mechanisms and programs saved; there whole or not at all |
+//! | `failures/<key>.txt` | why a point has no result; gone once it has one |
+//! | `sweeps/<name>-<hash>/` | a sweep: its plan, `results.parquet` |
+//! | `times.jsonl` | how long points took, for estimates; nothing depends on it |
+//! | `surveys/` and the like | what mechanisms found out before a run |
+
+use crate::points::Point;
+use crate::record::Record;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use strata_core::files::{self, AtomicFolder};
+use strata_core::fnv::Fnv1a64;
+use strata_run::{LabError, What};
+
+/// What a point's folder is told by.
+const RECORD: &str = "point.json";
+
+/// A store of results.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// How long points will take.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Estimate {
+    /// Seconds on one core, of the points that are known.
+    pub seconds: f64,
+    /// Points like none that ran before.
+    pub unknown: usize,
+}
+
+impl Store {
+    /// Where stores are unless somebody says otherwise: outside every checkout, as the XDG base directory specification has it.
+    pub fn default_place() -> Result<PathBuf, LabError> {
+        let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
+        let place = data.map(|data| data.join("stratasim/store"));
+        place.ok_or_else(|| LabError::Request("there is no home directory: name a store with `--store DIR`".into()))
+    }
+
+    /// A store that can be written; it is made if it is not there.
+    pub fn open(root: &Path) -> Result<Self, LabError> {
+        let probe = root.join(format!(".writable-{}", std::process::id()));
+        fs::create_dir_all(root.join("points"))
+            .and_then(|()| fs::write(&probe, ""))
+            .and_then(|()| fs::remove_file(&probe))
+            .map_err(|e| LabError::io("write", root, e))?;
+        Ok(Self { root: root.to_owned() })
+    }
+
+    /// A store that is only looked at.
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    /// Its folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn point(&self, key: &str) -> PathBuf {
+        self.root.join("points").join(&key[..2.min(key.len())]).join(key)
+    }
+
+    /// The result of a key, if there is a whole one.
+    pub fn record(&self, key: &str) -> Option<Record> {
+        Record::parse(&fs::read(self.point(key).join(RECORD)).ok()?, key)
+    }
+
+    /// Begins a point; what is written into the folder appears with the record.
+    pub(crate) fn begin(&self, key: &str) -> Result<AtomicFolder, LabError> {
+        let place = self.point(key);
+        AtomicFolder::create(&place).map_err(|e| LabError::io("write", &place, e))
+    }
+
+    /// Puts a point into the store.
+    pub(crate) fn commit(&self, key: &str, folder: AtomicFolder, record: &Record) -> Result<(), LabError> {
+        let unwritable = |e| LabError::io("write", &self.point(key), e);
+        fs::write(folder.path().join(RECORD), record.text()).map_err(unwritable)?;
+        folder.commit(RECORD).map_err(unwritable)?;
+        let _ = fs::remove_file(self.failed(key));
+        Ok(())
+    }
+
+    /// Removes what killed processes left of points that others finished.
+    pub(crate) fn tidy(&self) {
+        for group in fs::read_dir(self.root.join("points")).into_iter().flatten().flatten() {
+            for entry in fs::read_dir(group.path()).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                // `.<key>.<process>.partial`; beginning a point anew removes those whose process is dead.
+                let key = name.to_str().and_then(|name| name.strip_prefix('.')).and_then(|name| name.split('.').next());
+                drop(key.map(|key| AtomicFolder::create(&group.path().join(key))));
+            }
+        }
+    }
+
+    fn failed(&self, key: &str) -> PathBuf {
+        self.root.join("failures").join(format!("{key}.txt"))
+    }
+
+    /// Keeps why a point has no result.
+    pub(crate) fn note_failure(&self, key: &str, message: &str) -> Result<(), LabError> {
+        let path = self.failed(key);
+        files::write_text(&path, message).map_err(|e| LabError::io("write", &path, e))
+    }
+
+    /// Why a point has no result, as far as somebody noted it.
+    pub fn failure(&self, key: &str) -> Option<String> {
+        fs::read_to_string(self.failed(key)).ok()
+    }
+
+    /// The folder of a sweep: the same points are the same sweep.
+    pub fn sweep(&self, name: &str, points: &[Point]) -> PathBuf {
+        let mut hash = Fnv1a64::default();
+        for point in points {
+            hash.feed(point.key.as_bytes());
+        }
+        self.root.join("sweeps").join(format!("{name}-{}", &hash.to_string()[..12]))
+    }
+
+    /// Notes how long a point took. One line is one write: writers do not mix.
+    pub(crate) fn note_time(&self, point: &Point, seconds: f64) {
+        let line = json!({ "point": kind_of(point), "seconds": (seconds * 1e3).round() / 1e3 });
+        let file = OpenOptions::new().create(true).append(true).open(self.root.join("times.jsonl"));
+        // An estimate that is not there is no reason to stop.
+        let _ = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+    }
+
+    /// How long points will take, by those like them that ran before.
+    pub fn estimate<'p>(&self, points: impl Iterator<Item = &'p Point>) -> Estimate {
+        let text = fs::read_to_string(self.root.join("times.jsonl")).unwrap_or_default();
+        let mut known: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+        for line in text.lines() {
+            // A line that was cut off says nothing.
+            let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
+            let Some((point, seconds)) = line["point"].as_str().zip(line["seconds"].as_f64()) else { continue };
+            // On any machine, too: better than nothing.
+            let shorter = point.split_once(" on ").map_or(point, |(program, _)| program);
+            for kind in [point, shorter] {
+                let (sum, count) = known.entry(kind.to_owned()).or_default();
+                (*sum, *count) = (*sum + seconds, *count + 1.0);
+            }
+        }
+        let mut estimate = Estimate::default();
+        for point in points {
+            let kind = kind_of(point);
+            let shorter = kind.split_once(" on ").map_or(kind.as_str(), |(program, _)| program);
+            match known.get(&kind).or_else(|| known.get(shorter)) {
+                Some((sum, count)) => estimate.seconds += sum / count,
+                None => estimate.unknown += 1,
+            }
+        }
+        estimate
+    }
+}
+
+/// What points have in common that take about as long.
+fn kind_of(point: &Point) -> String {
+    let request = &point.request;
+    let size = match (&request.what, &request.size) {
+        (What::Workload(_), None) => "small",
+        (_, size) => size.as_deref().unwrap_or_default(),
+    };
+    let gpu = request.gpu.as_deref().unwrap_or_default();
+    format!("{} {size} on {gpu} with {}", request.what.name(), request.with)
+}

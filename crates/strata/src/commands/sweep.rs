@@ -1,0 +1,181 @@
+//! `strata sweep`.
+
+use crate::args::{Engine, Sweep};
+use crate::output::{self, Failure};
+use crate::progress::{Series, short_time};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+use strata_lab::sweep::{PlanFile, Point, Points, Store, collect, engine, slurm};
+use strata_lab::{LabError, Registry, parallel};
+
+/// Failures that are written out; all are in the results.
+const MOST_TOLD: usize = 20;
+
+pub(crate) fn sweep(args: &Sweep, registry: &Registry) -> Result<ExitCode, Failure> {
+    let file = PlanFile::read(&args.plan)?;
+    let root = args.store.clone().map_or_else(Store::default_place, Ok)?;
+    let root = std::path::absolute(&root).map_err(|e| LabError::io("find", &root, e))?;
+    // A dry run writes nothing.
+    let store = if args.dry_run { Store::at(&root) } else { Store::open(&root)? };
+    let mut line = Series::new();
+    let points = Points::of(&file, registry, &root, &mut |step| line.begins(step.done, step.of, "looking points up"))?;
+    drop(line);
+    let left: Vec<&Point> = points.list.iter().filter(|point| store.record(&point.key).is_none()).collect();
+    let jobs = args.jobs.map_or_else(parallel::threads, usize::from);
+    if args.dry_run {
+        return dry_run(args, &points, &left, &store, jobs);
+    }
+    if let Some(chunks) = &args.task {
+        let keys = slurm::task(chunks)?;
+        let mine: Vec<&Point> = left.into_iter().filter(|point| keys.contains(&point.key)).collect();
+        run_here(&mine, &store, jobs)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let folder = store.sweep(&file.name(), &points.list);
+    match args.engine {
+        Engine::Local => run_here(&left, &store, jobs)?,
+        Engine::Slurm => run_on_slurm(args, &left, &store, &folder)?,
+    }
+    let results = folder.join("results.parquet");
+    strata_lab::write_text(&folder.join("plan.toml"), &file.text)?;
+    for target in [Some(&results), args.results.as_ref()].into_iter().flatten() {
+        collect::collect(&points, &store, &file.text, target)?;
+    }
+    let failed = engine::failures(&points.list, &store);
+    let done = points.list.len() - failed.len();
+    if args.json {
+        let list: Vec<Value> =
+            failed.iter().map(|one| json!({ "point": one.number, "name": one.name, "message": one.message })).collect();
+        let mut told = counts(&points, left.len());
+        told["done"] = json!(done);
+        told["failed"] = json!(list);
+        told["results"] = json!(results.display().to_string());
+        told["store"] = json!(root.display().to_string());
+        output::json(&told)?;
+    } else {
+        let ran = left.len();
+        let mut text = format!("{} points: {ran} ran, {} were there\n", points.list.len(), points.list.len() - ran);
+        text.push_str(&left_out(&points));
+        text.push_str(&listed(&failed));
+        text.extend(["strata show ", &results.display().to_string(), "\n"]);
+        output::text(&text)?;
+    }
+    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The failures for people, the first of them.
+fn listed(failed: &[engine::Failure]) -> String {
+    let mut lines = Vec::new();
+    if !failed.is_empty() {
+        lines.push(format!("{} failed:\n", failed.len()));
+    }
+    for one in failed.iter().take(MOST_TOLD) {
+        let first = one.message.lines().next().unwrap_or_default();
+        lines.push(format!("  {} ({}): {first}\n", one.number, one.name));
+    }
+    if failed.len() > MOST_TOLD {
+        lines.push(format!("  … and {} more: column `error` of the results\n", failed.len() - MOST_TOLD));
+    }
+    lines.concat()
+}
+
+/// What became of the combinations of a plan.
+fn counts(points: &Points, left: usize) -> Value {
+    json!({
+        "points": points.list.len(),
+        "done": points.list.len() - left,
+        "reused": points.list.len() - left,
+        "failed": [],
+        "repeated": points.repeated,
+        "excluded": points.excluded,
+        "invalid": points.invalid,
+    })
+}
+
+fn left_out(points: &Points) -> String {
+    let parts = [
+        (points.repeated, "are the same run as another"),
+        (points.excluded, "are excluded by constraints"),
+        (points.invalid, "cannot be, and are left out"),
+    ];
+    let told = parts.iter().filter(|(count, _)| *count > 0);
+    told.map(|(count, what)| format!("{count} combinations {what}\n")).collect::<Vec<_>>().concat()
+}
+
+fn dry_run(args: &Sweep, points: &Points, left: &[&Point], store: &Store, jobs: usize) -> Result<ExitCode, Failure> {
+    let estimate = store.estimate(left.iter().copied());
+    let seconds = estimate.seconds / jobs as f64;
+    if args.json {
+        let mut told = counts(points, left.len());
+        told["left"] = json!(left.len());
+        told["jobs"] = json!(jobs);
+        told["estimate"] = json!({ "core_seconds": estimate.seconds, "seconds": seconds, "unknown": estimate.unknown });
+        output::json(&told)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut lines =
+        vec![format!("{} points, of which {} have a result\n", points.list.len(), points.list.len() - left.len())];
+    lines.push(left_out(points));
+    let known = left.len() - estimate.unknown;
+    if known > 0 {
+        let time = short_time(Duration::from_secs_f64(seconds));
+        let by = "by those like them that ran before";
+        lines.push(format!("about {time} for {known} of the rest, {jobs} at once, {by}\n"));
+    }
+    if estimate.unknown > 0 {
+        lines.push(format!("{} are like none that ran before: no estimate\n", estimate.unknown));
+    }
+    output::text(&lines.concat())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs points on this machine.
+fn run_here(points: &[&Point], store: &Store, jobs: usize) -> Result<(), LabError> {
+    let mut line = Series::new();
+    let ran = engine::local(points, store, jobs, &mut |progress| {
+        let ended = progress.done + progress.reused + progress.failed;
+        let failed = if progress.failed > 0 { format!("{} failed, ", progress.failed) } else { String::new() };
+        line.begins(ended, progress.of, &format!("{failed}{}", progress.running));
+    });
+    drop(line);
+    ran.map(|_| ()).map_err(|error| {
+        let root = store.root().display();
+        LabError::Request(format!(
+            "{error}\nThe sweep stopped; what was done is kept in {root}. Make room or choose another place with `--store`, \
+             then run the same command again: it goes on from there."
+        ))
+    })
+}
+
+/// Arrays that are submitted one after another for points whose tasks died: of too little memory or time, say.
+const MOST_ARRAYS: usize = 3;
+
+/// Runs points as a job array and waits for them; what tasks that died left over goes into another array.
+fn run_on_slurm(args: &Sweep, points: &[&Point], store: &Store, folder: &Path) -> Result<(), LabError> {
+    let mut left = points.to_vec();
+    for _ in 0..MOST_ARRAYS {
+        if left.is_empty() {
+            break;
+        }
+        run_array(args, &left, store, folder)?;
+        left.retain(|point| store.record(&point.key).is_none() && store.failure(&point.key).is_none());
+    }
+    Ok(())
+}
+
+fn run_array(args: &Sweep, points: &[&Point], store: &Store, folder: &Path) -> Result<(), LabError> {
+    let absolute = |path: &PathBuf| std::path::absolute(path).map_err(|e| LabError::io("find", path, e));
+    let this = std::env::current_exe().map_err(|e| LabError::io("find", &PathBuf::from("this executable"), e))?;
+    let words =
+        [&this, &PathBuf::from("sweep"), &absolute(&args.plan)?, &PathBuf::from("--store"), &store.root().to_owned()];
+    let command = words.iter().map(|word| word.display().to_string()).collect();
+    let options = slurm::Options { task_minutes: args.task_minutes, sbatch: args.slurm.clone(), command };
+    let submitted = slurm::submit(points, store, folder, &options)?;
+    output::message(&format!("Slurm job {}: {} tasks for {} points\n", submitted.job, submitted.tasks, points.len()));
+    let mut line = Series::new();
+    slurm::wait(&submitted, points, store, &mut |ended| {
+        line.begins(ended, points.len(), &format!("job {}", submitted.job));
+    })
+}
