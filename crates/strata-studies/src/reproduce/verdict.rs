@@ -108,17 +108,22 @@ pub fn summary(rows: &[Row]) -> String {
     let judged = [Close, Higher, Lower, OppositeSign].map(of);
     let fitted = rows.iter().filter(|row| row.standing == Standing::Fitted).count();
     let repeated = rows.iter().filter(|row| matches!(row.standing, Standing::Repeats(_))).count();
+    let rest = [
+        (fitted, "fitted to the paper"),
+        (repeated, "that repeat another"),
+        (of(NotMeasured), "not measured"),
+        (of(NotInThePaper), "that the paper does not print"),
+    ];
+    let rest: Vec<String> = rest.into_iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}")).collect();
+    let rest = if rest.is_empty() { String::new() } else { format!(" Not counted: {}.", rest.join(", ")) };
     format!(
         "Of {} numbers of the paper that were measured, {} are close (within a quarter), {} higher, {} lower, {} of the opposite \
-         sign. Not counted: {fitted} fitted to the paper, {repeated} that repeat another, {} not measured, {} that the paper does \
-         not print.",
+         sign.{rest}",
         judged.iter().sum::<usize>(),
         judged[0],
         judged[1],
         judged[2],
         judged[3],
-        of(NotMeasured),
-        of(NotInThePaper),
     )
 }
 
@@ -208,7 +213,7 @@ mod tests {
         assert_eq!(
             summary(&rows),
             "Of 1 numbers of the paper that were measured, 1 are close (within a quarter), 0 higher, 0 lower, 0 of the opposite \
-             sign. Not counted: 1 fitted to the paper, 1 that repeat another, 1 not measured, 0 that the paper does not print."
+             sign. Not counted: 1 fitted to the paper, 1 that repeat another, 1 not measured."
         );
         let json = to_json(&rows);
         assert_eq!(
