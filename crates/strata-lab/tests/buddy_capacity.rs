@@ -75,7 +75,7 @@ fn the_smallest_device_is_the_one_that_was_promised() {
     let (mut too_small, mut enough) = (0, 1 << 8);
     assert!(fits(folder, enough));
     while enough - too_small > 1 {
-        let middle = (too_small + enough) / 2;
+        let middle = u64::midpoint(too_small, enough);
         *(if fits(folder, middle) { &mut enough } else { &mut too_small }) = middle;
     }
     let for_programs = |units: u64| u128::from((units << 16) - (units << 16) / 256);
