@@ -23,7 +23,7 @@ impl Share {
     /// The same where compressed memory comes in other units than pages, a multiple of 128 bytes.
     pub(crate) fn in_units(size: u64, target: Target, unit: u64) -> Self {
         if target == Target::X1 {
-            return Self { device: size, buddy: 0 };
+            return Self { device: size.next_multiple_of(ENTRY_BYTES as u64), buddy: 0 };
         }
         let whole = size.next_multiple_of(unit);
         let device = whole / ENTRY_BYTES as u64 * u64::from(target.device_bytes());
@@ -41,6 +41,6 @@ mod tests {
         assert_eq!(share(PAGE, Target::X2), (PAGE / 2, PAGE / 2));
         assert_eq!(share(PAGE + 1, Target::X4), (PAGE / 2, 3 * PAGE / 2), "two pages");
         assert_eq!(share(1, Target::X2), (PAGE / 2, PAGE / 2), "more than it is large");
-        assert_eq!(share(1, Target::X1), (1, 0));
+        assert_eq!(share(1, Target::X1), (128, 0), "an entry");
     }
 }
