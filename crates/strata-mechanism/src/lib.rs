@@ -136,6 +136,12 @@ pub trait Mechanism: Send + Sync {
         std::any::type_name::<Self>().split("::").next().unwrap_or_default().replace('_', "-")
     }
 
+    /// A hash of what it is made of, if that was not compiled with us, such as a class of Python: results are kept under it in place
+    /// of the sources of its crate.
+    fn loaded_from(&self) -> Option<String> {
+        None
+    }
+
     /// Makes it ready for one run.
     fn prepare(&self, settings: &Settings, run: &mut dyn Preparation) -> Result<Box<dyn Prepared>, MechanismError>;
 
