@@ -37,6 +37,8 @@ pub fn main(registry: &Registry) -> ExitCode {
         Command::Gpus(gpus) => commands::gpus::show(&gpus),
         Command::Mechanisms(mechanisms) => commands::mechanisms::list(&mechanisms, registry),
         Command::Compare(compare) => commands::compare::compare(compare, registry),
+        Command::Report(report) => commands::report::report(&report),
+        Command::View(view) => commands::view::view(&view),
         Command::Sweep(sweep) => commands::sweep::sweep(&sweep, registry),
         Command::Show(show) => commands::show::show(show),
         Command::Profile(profile) => commands::profile::profile(profile),
