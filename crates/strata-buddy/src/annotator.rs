@@ -54,6 +54,10 @@ pub struct Annotator {
     shares: BTreeMap<u64, Share>,
     used: Share,
     device: u64,
+    /// Bytes of each name and its target, over all allocations that were made.
+    made: BTreeMap<String, (u64, Target)>,
+    /// Both memories when the program had the most in them.
+    most: Share,
 }
 
 impl Annotator {
@@ -61,7 +65,8 @@ impl Annotator {
     pub fn new(targets: Targets, device: Bytes) -> Self {
         let device = device.0 - device.0 / 256;
         let unmet = targets.iter().map(|(name, _)| name.to_owned()).collect();
-        Self { targets, unmet, shares: BTreeMap::new(), used: Share::default(), device }
+        let (shares, used, most) = (BTreeMap::new(), Share::default(), Share::default());
+        Self { targets, unmet, shares, used, device, made: BTreeMap::new(), most }
     }
 
     /// Names that targets were given for and that no allocation has had so far.
@@ -86,9 +91,24 @@ impl Annotator {
             }
         }
         self.used = Share { device: self.used.device + share.device, buddy: self.used.buddy + share.buddy };
+        if self.used.device + self.used.buddy > self.most.device + self.most.buddy {
+            self.most = self.used;
+        }
         self.shares.insert(start.0, share);
         self.unmet.remove(name);
+        self.made.entry(name.to_owned()).or_insert((0, target)).0 += size.0;
         Ok(())
+    }
+
+    /// Bytes of data over bytes of device memory that they take, when the program had the most of them; 1 without data.
+    pub fn capacity(&self) -> f64 {
+        let Share { device, buddy } = self.most;
+        if device == 0 { 1.0 } else { (device + buddy) as f64 / device as f64 }
+    }
+
+    /// What was allocated so far: name, bytes of all allocations that have it, target.
+    pub fn made(&self) -> impl Iterator<Item = (&str, Bytes, Target)> {
+        self.made.iter().map(|(name, (bytes, target))| (name.as_str(), Bytes(*bytes), *target))
     }
 
     /// An allocation is freed.
@@ -120,8 +140,14 @@ mod tests {
         let refused =
             annotator.allocated("c", Addr(64 * MIB), Bytes(MIB), false).expect_err("15 MiB are taken").to_string();
         assert!(refused.starts_with("out of device memory: `c` takes 1 MiB of it with a target of 1x"), "{refused}");
+        assert!((annotator.capacity() - 40.0 / 15.0).abs() < 1e-9, "{}", annotator.capacity());
         annotator.freed(Addr(0));
         assert_eq!(annotator.allocated("c", Addr(64 * MIB), Bytes(MIB), false), Ok(()));
+        assert!(annotator.made().eq([
+            ("a", Bytes(20 * MIB), Target::X2),
+            ("b", Bytes(20 * MIB), Target::X4),
+            ("c", Bytes(MIB), Target::X1),
+        ]));
         assert_eq!(annotator.used, Share { device: 6 * MIB, buddy: 15 * MIB });
         assert_eq!(annotator.unmet().count(), 0);
     }

@@ -3,12 +3,13 @@
 use crate::observation::{Observation, Wanted};
 use crate::settings::{self, Settings};
 use crate::{Allocations, Annotator, CompressedSide, Design, Purpose, Rule, Targets};
+use serde_json::json;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
-use strata_core::Allocation;
 use strata_core::settings::{Setting, Settings as Values};
+use strata_core::{Allocation, files};
 use strata_mechanism::{
     Conflict, DeviceMemory, Input, Mechanism, MechanismError, Moment, NameTaken, Preparation, Prepared, Registry, Role,
     With,
@@ -178,6 +179,18 @@ impl Prepared for PreparedBuddy {
 
     fn device_memory(&self) -> Option<Box<dyn DeviceMemory>> {
         Some(Box::new(self.books.clone()))
+    }
+
+    /// What the targets come to: `buddy.json`.
+    fn save(&self, folder: &Path) -> Result<(), MechanismError> {
+        let told = self.books.with(|annotator| {
+            let made = annotator
+                .made()
+                .map(|(name, bytes, target)| json!({ "name": name, "bytes": bytes.0, "target": target.name() }));
+            json!({ "capacity": annotator.capacity(), "allocations": made.collect::<Vec<_>>() })
+        });
+        let path = folder.join("buddy.json");
+        files::write_text(&path, &format!("{told:#}\n")).map_err(|e| MechanismError::io("write", &path, e))
     }
 
     fn warnings(&self) -> Vec<String> {

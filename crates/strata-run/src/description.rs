@@ -35,6 +35,8 @@ pub struct Description {
     pub inputs: Vec<(String, Fnv1a64)>,
     /// The machine's name; `None` if nothing was timed.
     pub gpu: Option<String>,
+    /// Its core clock.
+    pub core_khz: Option<u64>,
     /// A hash of every value of that machine.
     pub machine: Option<Fnv1a64>,
     /// The mechanisms in it.
@@ -71,6 +73,7 @@ impl Description {
             seed: resolved.seed,
             inputs,
             gpu: gpu.map(|gpu| gpu.config.name.clone()),
+            core_khz: gpu.map(|gpu| gpu.config.clock.core.khz()),
             machine: gpu.map(|gpu| Fnv1a64::of(gpu.config.to_toml().as_bytes())),
             with: request.with.clone(),
             settings,

@@ -22,6 +22,7 @@
 //! assert!(What::named("kernel.ptx").unwrap_err().to_string().contains("launch file"));
 //! ```
 
+mod answer;
 mod description;
 pub mod diagnostics;
 pub mod element;
@@ -48,6 +49,7 @@ pub mod table;
 mod told_source;
 pub mod trace;
 
+pub use answer::answer;
 pub use description::{Description, VERSION};
 pub use engine::EngineOptions;
 pub use error::LabError;

@@ -59,6 +59,7 @@ impl What {
             Some("toml") => Ok(Self::LaunchFile(path.to_owned())),
             Some(trace::EXTENSION) => Ok(Self::Trace(path.to_owned())),
             Some("ptx") => Err(LabError::Request(launch_file_for(path))),
+            Some("cu") => Err(LabError::Request(compile_first(path))),
             _ if strata_workloads::find(text).is_ok() => Ok(Self::Workload(text.to_owned())),
             _ if path.is_dir() => {
                 Err(LabError::Request(format!("`{text}` is a directory; name a launch file (`.toml`) in it")))
@@ -94,6 +95,19 @@ fn launch_file_for(ptx: &Path) -> String {
          `strata check {}` lists its kernels; docs/launch-files.md is the reference.",
         ptx.display(),
         ptx.display()
+    )
+}
+
+/// What to tell somebody who wants to run CUDA source.
+fn compile_first(source: &Path) -> String {
+    let program = source.with_extension("");
+    let program = program.file_name().map_or_else(|| "program".into(), |n| n.to_string_lossy());
+    format!(
+        "`{0}` is CUDA source: compile it first, then run the program:\n\n    \
+         strata cuda build {0} -o {program}        (or: nvcc -cudart shared {0} -o {program})\n    \
+         strata run -- ./{program}\n\n\
+         docs/cuda.md says more.",
+        source.display()
     )
 }
 

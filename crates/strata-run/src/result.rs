@@ -257,6 +257,7 @@ impl RunResult {
             "seed": self.about.seed,
             "passed": self.passed,
             "checked": self.checked,
+            "answer": crate::answer(self),
             "error": self.error,
             "warnings": self.warnings,
             "thread_instructions": counts.thread_instructions(),

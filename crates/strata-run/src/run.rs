@@ -16,9 +16,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use strata_core::files::{self, AtomicFolder};
+use strata_core::nearest::nearest;
 use strata_emu::Capacity;
 use strata_host::{Device, Engine, HostError};
-use strata_mechanism::Chosen;
+use strata_mechanism::{Chosen, Role};
 use strata_sim::config::Gpu;
 use strata_trace::Origin;
 use strata_workloads::{Graph, Instance, Outcome, Size, UnknownWorkload, Workload};
@@ -69,7 +70,12 @@ impl<'r> Found<'r> {
             What::Trace(path) if gpu.is_some() => {
                 if let Some((mechanism, _)) = chosen.iter().find(|(mechanism, _)| mechanism.looks_at_data()) {
                     let name = mechanism.name();
-                    let reason = format!("`{name}` looks at data, which a trace does not have: run the program itself");
+                    let lacks = if mechanism.roles().contains(&Role::Pages) {
+                        "manages the memory that a program allocates, and a trace has only its addresses"
+                    } else {
+                        "looks at data, which a trace does not have"
+                    };
+                    let reason = format!("`{name}` {lacks}: run the program itself");
                     return Err(LabError::Request(reason));
                 }
                 (None, trace::resolved(request, path)?)
@@ -414,12 +420,14 @@ fn extent_of(workload: &dyn Workload, asked: Option<&str>) -> Result<Extent, Lab
     }
     let sizes = info.sizes.iter().map(|s| s.name());
     let names: Vec<_> = sizes.chain(instances.iter().map(|instance| instance.label)).collect();
-    let missing =
-        |name: &str| LabError::Request(format!("`{}` has no size `{name}`; it has {}", info.name, names.join(", ")));
+    let missing = |name: &str| {
+        let near = nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
+        let near = near.unwrap_or_default();
+        LabError::Request(format!("`{}` has no size `{name}`; it has {}{near}", info.name, names.join(", ")))
+    };
     let size: Size = match asked.parse() {
         Ok(size) => size,
-        Err(_) if !instances.is_empty() => return Err(missing(asked)),
-        Err(unknown) => return Err(LabError::Request(format!("{unknown}"))),
+        Err(_) => return Err(missing(asked)),
     };
     if info.size_for(size).is_none() {
         return Err(missing(size.name()));

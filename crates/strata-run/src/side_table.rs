@@ -8,9 +8,9 @@ use strata_core::text::{Align, columns, grouped};
 use strata_mechanism::Combination;
 
 /// All tables; none if the machine has no mechanism.
-pub(crate) fn table(with: &Combination, stats: &Stats) -> Option<String> {
+pub(crate) fn table(with: &Combination, stats: &Stats, verbose: bool) -> Option<String> {
     let own = with.list().iter().filter_map(|mechanism| mechanism.table(MACHINE, stats));
-    let tables: Vec<String> = own.chain(traffic(stats)).chain(counted(with, stats)).collect();
+    let tables: Vec<String> = own.chain(traffic(stats)).chain(counted(with, stats, verbose)).collect();
     (!tables.is_empty()).then(|| tables.join("\n"))
 }
 
@@ -43,8 +43,8 @@ fn traffic(stats: &Stats) -> Option<String> {
     Some(columns(&headings, &rows))
 }
 
-/// What the mechanisms counted, each with its meaning, if there was any.
-fn counted(with: &Combination, stats: &Stats) -> Option<String> {
+/// What the mechanisms counted, if there was any; each with its meaning, if everything is shown.
+fn counted(with: &Combination, stats: &Stats, verbose: bool) -> Option<String> {
     let is_shown = |path: &str, value: f64| {
         let below = path.strip_prefix(MACHINE).and_then(|rest| rest.strip_prefix('.'));
         below.is_some_and(|path| with.list().iter().any(|mechanism| mechanism.shows(path, value)))
@@ -56,10 +56,12 @@ fn counted(with: &Combination, stats: &Stats) -> Option<String> {
             let value = stat.value.as_f64();
             let shown =
                 if stat.unit == Unit::Fraction { format!("{:.1} %", 100.0 * value) } else { grouped(value as u64) };
-            vec![path[MACHINE.len() + 1..].to_owned(), shown, stat.description.to_owned()]
+            let meaning = if verbose { stat.description } else { "" };
+            vec![path[MACHINE.len() + 1..].to_owned(), shown, meaning.to_owned()]
         })
         .collect();
-    let headings = [("counted", Align::Left), ("", Align::Right), ("meaning", Align::Left)];
+    let meaning = if verbose { "meaning" } else { "" };
+    let headings = [("counted", Align::Left), ("", Align::Right), (meaning, Align::Left)];
     (!rows.is_empty()).then(|| columns(&headings, &rows))
 }
 
@@ -96,7 +98,7 @@ mod tests {
         registry.register(Counting).expect("the only one");
         let with = registry.combination("counting").expect("known");
         let mut stats = Stats::default();
-        assert_eq!(table(&with, &stats), None);
+        assert_eq!(table(&with, &stats, true), None);
         for (reason, bytes) in [("data", 1024), ("merge", 0)] {
             stats.count(format!("gpu.traffic.{reason}.dram_read"), bytes, Unit::Bytes, "");
             stats.count(format!("gpu.traffic.{reason}.link_read"), 0, Unit::Bytes, "");
@@ -115,6 +117,10 @@ counted                             meaning
 counting.fills                   8  fills
 counting.metadata.hit_rate  25.0 %  hits
 ";
-        assert_eq!(table(&with, &stats).as_deref(), Some(expected));
+        assert_eq!(table(&with, &stats, true).as_deref(), Some(expected));
+        assert!(
+            !table(&with, &stats, false).expect("counted").contains("meaning"),
+            "what it means is in the long form"
+        );
     }
 }

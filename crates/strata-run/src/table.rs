@@ -5,7 +5,7 @@ use crate::result::RunResult;
 use crate::side_table;
 use std::fmt::Write;
 pub use strata_core::text::{Align, columns, grouped, short, wrapped};
-use strata_core::{Bytes, Counts, Dim3, OpClass, Stats};
+use strata_core::{Bytes, Counts, Dim3, OpClass, SECTOR_BYTES, Stats};
 
 /// The launches of one kernel together.
 struct KernelGroup<'a> {
@@ -61,15 +61,18 @@ fn shapes((smallest, largest): (Dim3, Dim3)) -> String {
     if smallest == largest { smallest.to_string() } else { format!("{smallest} to {largest}") }
 }
 
-/// The whole result, as `strata run` prints it.
-pub fn run_result(result: &RunResult) -> String {
+/// Kernels that are shown unless everything is.
+const FEW_KERNELS: usize = 12;
+
+/// The result, as `strata run` prints it: the answer first; `verbose` adds what was executed, by class.
+pub fn run_result(result: &RunResult, verbose: bool) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write_run_result(result, &mut out);
+    let _ = write_run_result(result, verbose, &mut out);
     out
 }
 
-fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
+fn write_run_result(result: &RunResult, verbose: bool, out: &mut String) -> std::fmt::Result {
     let verdict = match (result.passed, &result.error) {
         (_, Some(_)) => "stopped by an error",
         (Some(true), None) => "passed",
@@ -87,6 +90,9 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
     if result.kernels.is_empty() {
         return Ok(());
     }
+    if let Some(answer) = crate::answer(result) {
+        write!(out, "\n{}", wrapped(&answer, 100, 0))?;
+    }
     let headings = [
         ("kernel", Align::Left),
         ("launches", Align::Right),
@@ -96,11 +102,13 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
         ("warp instructions", Align::Right),
     ];
     let groups = kernel_groups(result);
+    let shown = if verbose { groups.len() } else { FEW_KERNELS };
     let rows: Vec<_> = groups
         .iter()
+        .take(shown)
         .map(|g| {
             vec![
-                g.name.to_owned(),
+                short_name(g.name, verbose),
                 grouped(g.launches),
                 shapes(g.grids),
                 shapes(g.blocks),
@@ -109,20 +117,25 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
             ]
         })
         .collect();
-    writeln!(out, "\n{}", columns(&headings, &rows))?;
+    write!(out, "\n{}", columns(&headings, &rows))?;
+    if groups.len() > shown {
+        writeln!(out, "and {} kernels more (`--verbose` shows all)", groups.len() - shown)?;
+    }
     let counts = result.counts();
-    out.push_str(&classes(&counts));
+    if verbose || result.cycles().is_none() {
+        write!(out, "\n{}", classes(&counts))?;
+    }
     writeln!(out, "\nbytes touched: {} read, {} written", Bytes(counts.bytes_read), Bytes(counts.bytes_written))?;
     if counts.divisions_by_zero > 0 {
         writeln!(out, "integer divisions by zero: {}", grouped(counts.divisions_by_zero))?;
     }
     if result.cycles().is_some() {
-        writeln!(out, "\n{}", timing(&groups, &result.stats()))?;
+        writeln!(out, "\n{}", timing(&groups[..groups.len().min(shown)], &result.stats(), groups.len() > 1, verbose))?;
         if result.about.options.contains_key("like_ncu") {
             writeln!(out, "{}", without_launch(&groups))?;
         }
     }
-    if let Some(sides) = side_table::table(&result.about.with, &result.stats()) {
+    if let Some(sides) = side_table::table(&result.about.with, &result.stats(), verbose) {
         writeln!(out, "{sides}")?;
     }
     if let Some(explanation) = result.explanation() {
@@ -140,6 +153,15 @@ fn write_run_result(result: &RunResult, out: &mut String) -> std::fmt::Result {
     )
 }
 
+/// A kernel's name in a table of 100 columns: of a long one its beginning, unless everything is shown.
+fn short_name(name: &str, verbose: bool) -> String {
+    const LONGEST: usize = 28;
+    if verbose || name.chars().count() <= LONGEST {
+        return name.to_owned();
+    }
+    name.chars().take(LONGEST - 1).chain(['…']).collect()
+}
+
 /// What `--check-data` says of a run without errors.
 fn checked_data(stats: &Stats) -> Option<String> {
     let count = |name: &str| stats.number(&format!("gpu.check.{name}")).map(|n| grouped(n as u64));
@@ -152,19 +174,21 @@ fn checked_data(stats: &Stats) -> Option<String> {
 }
 
 /// What the machine says of each kernel, and of all together if there are several.
-fn timing(kernels: &[KernelGroup<'_>], all: &Stats) -> String {
+fn timing(kernels: &[KernelGroup<'_>], all: &Stats, several: bool, verbose: bool) -> String {
     let headings = [
         ("timed", Align::Left),
         ("core cycles", Align::Right),
         ("IPC", Align::Right),
         ("L1 hits", Align::Right),
         ("L2 hits", Align::Right),
-        ("sectors from DRAM", Align::Right),
+        ("from DRAM", Align::Right),
         ("to DRAM", Align::Right),
+        ("buses", Align::Right),
     ];
     let row = |name: &str, stats: &Stats| {
         let shown = |path: &str, show: fn(f64) -> String| stats.number(path).map_or_else(|| "-".to_owned(), show);
         let count = |path: &str| shown(path, |value| grouped(value as u64));
+        let bytes = |path: &str| shown(path, |sectors| Bytes(sectors as u64 * SECTOR_BYTES as u64).to_string());
         let share = |path: &str| shown(path, |value| format!("{:.1} %", 100.0 * value));
         vec![
             name.to_owned(),
@@ -172,12 +196,13 @@ fn timing(kernels: &[KernelGroup<'_>], all: &Stats) -> String {
             shown("gpu.ipc", |value| format!("{value:.2}")),
             share("gpu.l1.read_hit_rate"),
             share("gpu.l2.read_hit_rate"),
-            count("gpu.dram.reads"),
-            count("gpu.dram.writes"),
+            bytes("gpu.dram.reads"),
+            bytes("gpu.dram.writes"),
+            share("gpu.dram.bus_use"),
         ]
     };
-    let mut rows: Vec<_> = kernels.iter().map(|kernel| row(kernel.name, &kernel.stats)).collect();
-    if kernels.len() > 1 {
+    let mut rows: Vec<_> = kernels.iter().map(|kernel| row(&short_name(kernel.name, verbose), &kernel.stats)).collect();
+    if several {
         rows.push(row("all", all));
     }
     columns(&headings, &rows)

@@ -94,6 +94,8 @@ fn carry_out(arguments: Arguments, registry: &Registry) -> Result<ExitCode, Fail
         Command::Gpus(gpus) => commands::gpus::show(&gpus),
         Command::Mechanisms(mechanisms) => commands::mechanisms::list(&mechanisms, registry),
         Command::Compare(compare) => commands::compare::compare(compare, registry),
+        Command::Report(report) => commands::report::report(&report),
+        Command::View(view) => commands::view::view(&view),
         Command::Sweep(sweep) => commands::sweep::sweep(&sweep, registry),
         Command::Show(show) => commands::show::show(show),
         Command::Profile(profile) => commands::profile::profile(profile),

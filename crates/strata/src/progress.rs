@@ -14,6 +14,8 @@ use strata_lab::table::{grouped, short};
 const TICK: Duration = Duration::from_millis(100);
 /// How often a series writes a line where there is no terminal.
 const LOG_INTERVAL: Duration = Duration::from_secs(30);
+/// How soon it writes the first one.
+const FIRST_LOG: Duration = Duration::from_secs(5);
 
 /// Begins to show how far a run is; hidden unless standard error is a terminal.
 pub(crate) fn show(bar: &ProgressBar, name: &str, monitor: &Arc<Monitor>) {
@@ -55,7 +57,9 @@ impl Series {
         let style = ProgressStyle::with_template("{spinner} {pos} of {len}  {elapsed}  {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(TICK);
-        Self { caller, bar, began: now, told: now }
+        // The clock of a computer that has just started may not reach back so far.
+        let told = now.checked_sub(LOG_INTERVAL.saturating_sub(FIRST_LOG)).unwrap_or(now);
+        Self { caller, bar, began: now, told }
     }
 
     /// The program `name` begins, after `done` of `of`.

@@ -1,5 +1,6 @@
 //! Charts as SVG: bars in groups, or lines. Everything is drawn from the data; nothing is tuned to one of them.
 
+use super::document::{Plot, PlotKind, PlotSeries};
 use std::fmt::Write;
 
 /// How values are shown.
@@ -46,6 +47,24 @@ const BELOW: f64 = 96.0;
 const BAR: f64 = 11.0;
 
 impl Chart {
+    /// The chart as the page's script draws it; `below` is what the categories are.
+    pub fn plot(&self, title: &str, below: &str) -> Plot {
+        let series = |series: &Series| PlotSeries {
+            theirs: series.name == "paper" || series.name.starts_with("paper ") || series.name.ends_with(", paper"),
+            ..PlotSeries::new(series.name.clone(), series.values.clone())
+        };
+        Plot {
+            kind: if self.kind == Kind::Bars { PlotKind::Bars } else { PlotKind::Lines },
+            title: title.to_owned(),
+            x: below.to_owned(),
+            y: self.axis.clone(),
+            categories: self.categories.clone(),
+            series: self.series.iter().map(series).collect(),
+            baseline: self.baseline,
+            log: false,
+        }
+    }
+
     /// The chart as an SVG picture.
     pub fn svg(&self) -> String {
         let group = match self.kind {

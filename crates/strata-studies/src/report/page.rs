@@ -1,12 +1,11 @@
 //! Figures with their tables, and the page that shows them.
 
 use super::Chart;
-use super::chart::escaped;
-use std::fmt::Write;
+use super::document::{Block, Document, Section, Table, TableCell};
 use std::path::Path;
 use strata_core::files;
 use strata_run::LabError;
-use strata_run::table::{Align, columns};
+use strata_run::table::{Align, columns, wrapped};
 
 /// A cell of a table.
 #[derive(Clone, PartialEq, Debug)]
@@ -37,6 +36,19 @@ impl Cell {
         }
     }
 
+    /// On a page: a verdict has the colour of its first word, unless its row is not counted.
+    fn shown_on_page(&self) -> TableCell {
+        match self {
+            Self::Text(text) => text.as_str().into(),
+            Self::Number(value, decimals) => TableCell::number(Some(*value), *decimals),
+            Self::Verdict(verdict, remark) => {
+                let colour = verdict.split(' ').next().filter(|_| remark.is_empty()).unwrap_or_default();
+                TableCell::Verdict { t: format!("{verdict}{remark}"), c: colour.to_owned() }
+            }
+            Self::None => TableCell::None,
+        }
+    }
+
     /// For programs: all digits, and nothing for nothing.
     fn csv(&self) -> String {
         match self {
@@ -46,6 +58,20 @@ impl Cell {
             Self::None => String::new(),
         }
     }
+}
+
+/// Bytes as text that a page can hold.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let word = (0..3).fold(0u32, |word, k| word << 8 | u32::from(chunk.get(k).copied().unwrap_or(0)));
+        for k in 0..4 {
+            let letter = LETTERS[(word >> (18 - 6 * k) & 63) as usize];
+            out.push(if k <= chunk.len() { char::from(letter) } else { '=' });
+        }
+    }
+    out
 }
 
 /// A field of a CSV file.
@@ -101,57 +127,33 @@ impl Figure {
         out
     }
 
-    fn html(&self) -> String {
-        let mut out = format!(
-            "<section id=\"{0}\">\n<h2>{1} <small>{0}</small></h2>\n<p>{2}</p>\n",
-            self.id,
-            escaped(&self.title),
-            escaped(&self.note)
-        );
-        if let Some(chart) = &self.chart {
-            // Writing to a string cannot fail.
-            let _ = writeln!(out, "<div class=\"chart\">{}</div>", chart.svg());
-        }
-        for (file, text) in &self.pictures {
-            let _ = writeln!(
-                out,
-                "<figure><img src=\"{0}\" alt=\"{1}\"><figcaption>{1}</figcaption></figure>",
-                escaped(file),
-                escaped(text)
-            );
-        }
-        let _ = writeln!(out, "<p class=\"files\">{}</p>", self.links());
-        out += "<div class=\"wide\"><table><thead><tr>";
-        let class = |words: bool| if words { "" } else { " class=\"n\"" };
-        for (column, heading) in self.headings.iter().enumerate() {
-            let _ = write!(out, "<th{}>{}</th>", class(self.has_words(column)), escaped(heading));
-        }
-        out += "</tr></thead><tbody>\n";
-        for row in &self.rows {
-            out += "<tr>";
-            for cell in row {
-                let _ = match cell {
-                    // Its first word is the name of its colour; a row that is not counted has none.
-                    Cell::Verdict(verdict, remark) if remark.is_empty() => {
-                        let colour = verdict.split(' ').next().unwrap_or_default();
-                        write!(out, "<td><span class=\"verdict {colour}\">{verdict}</span></td>")
-                    }
-                    cell => {
-                        let words = matches!(cell, Cell::Text(_) | Cell::Verdict(..));
-                        write!(out, "<td{}>{}</td>", class(words), escaped(&cell.shown()))
-                    }
-                };
+    /// On the page: the chart, pictures, and the table.
+    fn section(&self, directory: &Path) -> Section {
+        let mut blocks = vec![Block::text(self.note.clone())];
+        let below = self.headings.first().map_or("", String::as_str);
+        blocks.extend(self.chart.as_ref().map(|chart| Block::Chart(chart.plot(&self.title, below))));
+        for (file, caption) in &self.pictures {
+            // A picture that is not there is left out: the table says all that it would.
+            if let Ok(bytes) = std::fs::read(directory.join(file)) {
+                let source = format!("data:image/png;base64,{}", base64(&bytes));
+                blocks.push(Block::Picture { source, caption: caption.clone() });
             }
-            out += "</tr>\n";
         }
-        out + "</tbody></table></div>\n</section>\n"
+        let table = Block::Table(self.table());
+        if self.chart.is_some() && self.rows.len() > 12 {
+            blocks.push(Block::Details { title: format!("Table: {} rows", self.rows.len()), blocks: vec![table] });
+        } else {
+            blocks.push(table);
+        }
+        Section { id: self.id.clone(), title: format!("{} ({})", self.title, self.id.replace('-', " ")), blocks }
     }
 
-    /// Links to its files.
-    fn links(&self) -> String {
-        let link = |ending: &str| format!("<a href=\"{0}.{ending}\">{0}.{ending}</a>", escaped(&self.id));
-        let chart = self.chart.as_ref().map_or_else(String::new, |_| format!(", {}", link("svg")));
-        format!("{}{chart}", link("csv"))
+    fn table(&self) -> Table {
+        Table {
+            name: self.id.clone(),
+            headings: self.headings.clone(),
+            rows: self.rows.iter().map(|row| row.iter().map(Cell::shown_on_page).collect()).collect(),
+        }
     }
 }
 
@@ -160,47 +162,40 @@ impl Figure {
 pub struct Page {
     /// Its title.
     pub title: String,
-    /// What stands above the figures.
+    /// What was run: machine, inputs, effort.
     pub introduction: String,
-    /// What it comes to: its note stands first on the page; its table last, as on a terminal.
+    /// What it comes to: its note stands with the headline; its table last, as on a terminal.
     pub summary: Option<Figure>,
     /// The figures.
     pub figures: Vec<Figure>,
 }
 
-const STYLE: &str = ":root{color-scheme:light dark;--ink:#222;--paper:#fff;--faint:#767676;--line:#ddd}\
-@media(prefers-color-scheme:dark){:root{--ink:#ddd;--paper:#16181c;--faint:#999;--line:#3a3d44}.chart{background:#fff;color:#222}}\
-body{font:14px/1.45 sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:var(--ink);background:var(--paper)}\
-table{border-collapse:collapse;margin:1em 0}th,td{padding:2px 10px;border-bottom:1px solid var(--line);text-align:left}\
-h2 small,.files{font-weight:normal;color:var(--faint)}.files{font-size:12px}.files a{color:inherit}\
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.chart,.wide{overflow-x:auto}\
-.verdict{padding:0 6px;border-radius:3px;color:#222}.close{background:#9fd8a4}.higher,.lower{background:#f0d48a}\
-.opposite{background:#f0a59c}.not{background:#ccc}\
-figure{display:inline-block;margin:0 12px 12px 0;vertical-align:top}img{image-rendering:pixelated;max-height:420px;max-width:100%}\
-figcaption{font-size:12px}nav a{margin-right:1em;color:inherit}.found{font-size:16px}";
-
 impl Page {
-    /// The page as one document; pictures stand beside it.
-    pub fn html(&self) -> String {
-        let mut links = String::new();
-        // Pictures before the long table.
-        let all = || self.figures.iter().chain(&self.summary);
-        for figure in all() {
-            // Writing to a string cannot fail.
-            let _ = write!(links, "<a href=\"#{0}\">{0}</a>", figure.id);
+    /// The page as a document, under its headline; pictures are taken from this directory.
+    pub fn document(&self, headline: &[String], directory: &Path) -> Document {
+        let note = self.summary.as_ref().map(|summary| summary.note.clone());
+        let lead = headline.iter().cloned().chain(note).collect();
+        let mut sections: Vec<Section> = self.summary.iter().map(|summary| summary.section(directory)).collect();
+        sections.extend(self.figures.iter().map(|figure| figure.section(directory)));
+        let how = Section {
+            id: "how".into(),
+            title: "What was run".into(),
+            blocks: vec![Block::text(self.introduction.clone())],
+        };
+        sections.push(how);
+        Document { title: self.title.clone(), lead, sections }
+    }
+
+    /// What it comes to, for a terminal: the headline, and the summary's table.
+    pub fn brief(&self, headline: &[String]) -> String {
+        let mut out = format!("{}\n", self.title);
+        for line in headline {
+            out += &wrapped(line, 100, 2);
         }
-        let figures = all().map(Figure::html).collect::<String>();
-        let found = self
-            .summary
-            .as_ref()
-            .map_or_else(String::new, |summary| format!("<p class=\"found\">{}</p>\n", escaped(&summary.note)));
-        format!(
-            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>{0}</title><style>{STYLE}</style></head><body>\n\
-             <h1>{0}</h1>\n{found}<p>{1}</p>\n<nav>{links}</nav>\n{figures}</body></html>\n",
-            escaped(&self.title),
-            escaped(&self.introduction),
-        )
+        if let Some(summary) = &self.summary {
+            out += &wrapped(&summary.note, 100, 2);
+        }
+        out
     }
 
     /// All tables for a terminal.
@@ -210,7 +205,7 @@ impl Page {
     }
 
     /// Writes `index.html`, and for each figure its table as CSV and its chart as SVG.
-    pub fn save(&self, directory: &Path) -> Result<(), LabError> {
+    pub fn save(&self, headline: &[String], directory: &Path) -> Result<(), LabError> {
         let write = |name: String, text: &str| {
             let path = directory.join(name);
             files::write_text(&path, text).map_err(|e| LabError::io("write", &path, e))
@@ -221,7 +216,10 @@ impl Page {
                 write(format!("{}.svg", figure.id), &chart.svg())?;
             }
         }
-        write("index.html".to_owned(), &self.html())
+        let document = self.document(headline, directory);
+        let saved = serde_json::json!({ "document": document });
+        write("reproduction.json".to_owned(), &format!("{saved:#}\n"))?;
+        write("index.html".to_owned(), &document.html())
     }
 }
 
@@ -251,12 +249,23 @@ mod tests {
     }
 
     #[test]
+    fn bytes_become_letters() {
+        assert_eq!([base64(b""), base64(b"f"), base64(b"fo"), base64(b"foobar")], ["", "Zg==", "Zm8=", "Zm9vYmFy"]);
+    }
+
+    #[test]
     fn a_page_is_saved_with_its_figures() {
         let page = Page { title: "T".into(), introduction: "I".into(), summary: None, figures: vec![figure()] };
         let directory = tempfile::tempdir().expect("a folder");
-        page.save(directory.path()).expect("saved");
+        std::fs::write(directory.path().join("a.png"), [1, 2]).expect("written");
+        page.save(&[], directory.path()).expect("saved");
         let html = std::fs::read_to_string(directory.path().join("index.html")).expect("there");
-        assert!(html.contains("<td>a&lt;b</td>") && html.contains("a.png"));
+        assert!(
+            html.contains("a\\u003cb") && html.contains("data:image/png;base64,AQI="),
+            "the picture is in the page"
+        );
+        let saved = std::fs::read_to_string(directory.path().join("reproduction.json")).expect("there");
+        assert!(saved.contains("\"document\""), "`strata report` makes the page anew");
         assert!(directory.path().join("figure-1.csv").is_file());
     }
 }

@@ -3,6 +3,7 @@
 mod buddy;
 mod by_program;
 mod cmd;
+mod headline;
 mod measured;
 mod paper;
 mod runs;
@@ -13,6 +14,7 @@ mod verdict;
 
 use crate::report::Page;
 use by_program::Subject;
+use headline::headline;
 use measured::{geometric_mean, mean};
 use paper::PaperNumbers;
 use std::path::PathBuf;
@@ -100,6 +102,8 @@ pub struct ReproduceRequest {
 pub struct Reproduction {
     /// All figures.
     pub page: Page,
+    /// The paper's claim, and what was found.
+    pub headline: Vec<String>,
     /// Numbers side by side.
     pub rows: Vec<Row>,
     /// Where the figures were saved.
@@ -124,8 +128,9 @@ pub fn reproduce(
     page.summary = Some(beside(&rows));
     // The page of a part stands beside that of the whole, and uses the same runs.
     directory.extend(part);
-    page.save(&directory)?;
-    Ok(Reproduction { page, rows, directory })
+    let headline = headline(request.paper, &rows);
+    page.save(&headline, &directory)?;
+    Ok(Reproduction { page, headline, rows, directory })
 }
 
 /// An error if the paper's study does not have this part.

@@ -1,5 +1,6 @@
 //! The grammar of the command line. Commands with commands or choices of their own have a file of their own.
 
+mod compare;
 mod cuda;
 mod offload;
 mod prefetch;
@@ -7,6 +8,7 @@ mod profile;
 mod sweep;
 mod trace;
 
+pub(crate) use compare::{Compare, Report, View};
 pub(crate) use cuda::{Cuda, CudaCommand};
 pub(crate) use offload::Offload;
 pub(crate) use prefetch::{Prefetch, PrefetchCommand, PrefetchEval, PrefetchTrace, PrefetchTrain, Training};
@@ -30,7 +32,9 @@ Examples:
   strata check kernel.ptx                errors, kernels, registers, loops
   strata offload kernel.ptx              blocks worth running in a memory stack
   strata gpus titan-v                    a machine: every value with its source
-  strata compare srad --with bpc,buddy   mechanisms against the plain machine
+  strata compare                         every mechanism on a small suite, with a report: minutes
+  strata compare srad --with bpc,buddy   some of them on your program
+  strata view                            the newest report in your browser
   strata sweep plan.toml                 a thousand points, each once
   strata validate                        the machines beside real GPUs
   strata bench                           how fast programs are simulated
@@ -55,6 +59,8 @@ pub(crate) enum Command {
     Gpus(Gpus),
     Mechanisms(Mechanisms),
     Compare(Compare),
+    Report(Report),
+    View(View),
     Sweep(Sweep),
     Show(Show),
     Profile(Profile),
@@ -103,7 +109,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
     /// Seed of the inputs [default: 1, or the launch file's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
     /// Host threads; more than one is refused where the order of memory operations matters
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -144,6 +150,9 @@ pub(crate) struct Run {
     /// Change a parameter of that machine or of a mechanism; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Show everything: instructions by class, all kernels, what each count of a mechanism means
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// Print one JSON object, or write it to a file; with a CUDA program only to a file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
@@ -223,42 +232,6 @@ pub(crate) struct Mechanisms {
     pub(crate) json: bool,
 }
 
-const COMPARE_EXAMPLES: &str = "\
-Examples:
-  strata compare ep cg --with bpc,buddy  two programs on three machines: plain, bpc, buddy
-  strata compare srad --size paper --with buddy --set host_link.bandwidth=50GB/s
-  strata compare *.toml --gpu titan-v --with bpc --json
-
-`+` combines mechanisms in one machine, `,` separates the machines. The plain machine is always there.
-Exit status: 0 every program passed, 1 one failed, 2 bad usage or bad input.";
-
-/// Run programs on the plain machine and on machines with mechanisms, side by side
-#[derive(Args)]
-#[command(after_help = COMPARE_EXAMPLES)]
-pub(crate) struct Compare {
-    /// Workloads or launch files
-    #[arg(required = true, value_name = "WHAT")]
-    pub(crate) what: Vec<String>,
-    /// tiny, small, medium, paper, or an instance's label [default: small]
-    #[arg(long)]
-    pub(crate) size: Option<String>,
-    /// The machine: preset, or path of a `.toml` file
-    #[arg(long, value_name = "NAME", default_value = "p100-buddy")]
-    pub(crate) gpu: String,
-    /// Mechanisms of each machine (see `strata mechanisms`)
-    #[arg(long, value_name = "A,B+C", default_value = "bpc,buddy")]
-    pub(crate) with: String,
-    /// Change a parameter of the machines or of a mechanism; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Directory below which the results are saved [default: strata-out]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-}
-
 const REPRODUCE_EXAMPLES: &str = "\
 Examples:
   strata reproduce buddy --quick         compression: minutes, small inputs
@@ -286,6 +259,9 @@ pub(crate) struct Reproduce {
     /// Only one part of a study that has several: uvm has `loop` and `learning`
     #[arg(long, value_name = "NAME")]
     pub(crate) part: Option<String>,
+    /// Print every table; all of them are on the page
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -423,6 +399,11 @@ pub(crate) struct Completions {
     pub(crate) shell: Shell,
 }
 
+/// Reads a seed.
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
+}
+
 impl Arguments {
     /// True if standard output belongs to one JSON object.
     pub(crate) fn wants_json(&self) -> bool {
@@ -434,6 +415,7 @@ impl Arguments {
             | Command::Gpus(Gpus { json, .. })
             | Command::Mechanisms(Mechanisms { json, .. })
             | Command::Compare(Compare { json, .. })
+            | Command::Report(Report { json, .. })
             | Command::Sweep(Sweep { json, .. })
             | Command::Show(Show { json, .. })
             | Command::Profile(Profile { json, .. })
@@ -451,7 +433,7 @@ impl Arguments {
             | Command::Trace(Trace {
                 command: TraceCommand::Record(TraceRecord { json, .. }) | TraceCommand::Info(TraceInfo { json, .. }),
             }) => *json,
-            Command::Cuda(_) | Command::Completions(_) => false,
+            Command::View(_) | Command::Cuda(_) | Command::Completions(_) => false,
         }
     }
 }

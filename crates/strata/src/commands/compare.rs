@@ -3,27 +3,104 @@
 use crate::args::Compare;
 use crate::output::{self, Failure};
 use crate::progress::Series;
-use std::process::ExitCode;
-use strata_lab::compare::{CompareRequest, compare as run, table, to_json};
-use strata_lab::{Registry, What};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use strata_lab::compare::{CompareRequest, Wanted, compare as run, save, table, to_json, varied};
+use strata_lab::{DEFAULT_OUT, LabError, Monitor, Registry, RunRequest, What};
+
+/// Runs of CUDA programs so far: their files have different names.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 pub(crate) fn compare(args: Compare, registry: &Registry) -> Result<ExitCode, Failure> {
-    let request = CompareRequest {
-        programs: args.what.iter().map(|what| What::named(what)).collect::<Result<_, _>>()?,
-        size: args.size,
-        gpu: args.gpu,
-        schemes: args.with.split(',').map(|with| registry.combination(with)).collect::<Result<_, _>>()?,
-        set: args.set,
-        out: args.out,
-    };
-    let mut line = Series::new();
-    let rows = run(&request, &mut |step| line.begins(step.done, step.of, step.name))?;
-    drop(line);
-    if args.json {
-        output::json(&to_json(&rows))?;
-    } else {
-        output::text(&table(&rows))?;
+    let command = command_line();
+    let mut programs = args.what.iter().map(|what| What::named(what)).collect::<Result<Vec<_>, _>>()?;
+    if !args.program.is_empty() {
+        programs.push(What::Program(args.program));
     }
-    let failed = rows.iter().any(|row| row.run.as_ref().map_or(true, |run| run.passed == Some(false)));
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let schemes = match &args.with {
+        Some(with) => Some(with.split(',').map(|with| registry.combination(with)).collect::<Result<_, _>>()?),
+        None => None,
+    };
+    let wanted = Wanted {
+        programs,
+        sizes: args.size,
+        gpus: args.gpu,
+        schemes,
+        vary: args.vary.iter().map(|text| varied(text)).collect::<Result<_, _>>()?,
+        set: args.set,
+        scale: args.scale,
+    };
+    let request = CompareRequest { wanted, seeds: args.seed, out: args.out.clone() };
+    super::interrupt::leave_nothing_in(args.out.as_deref().unwrap_or(Path::new(DEFAULT_OUT)));
+    let (began, simulated) = (Instant::now(), Mutex::new(Duration::ZERO));
+    let mut line = Series::new();
+    let comparison = run(&request, registry, &mut |step| line.begins(step.done, step.of, step.name), &|request| {
+        let start = Instant::now();
+        let result = result_of(request);
+        *simulated.lock().unwrap_or_else(PoisonError::into_inner) += start.elapsed();
+        result
+    })?;
+    drop(line);
+    let report = save(&comparison, &command, args.out.as_deref().unwrap_or(Path::new(DEFAULT_OUT)))?;
+    if args.json {
+        let mut object = to_json(&comparison);
+        object["report"] = json!(report.display().to_string());
+        let simulated = simulated.into_inner().unwrap_or_else(PoisonError::into_inner).as_secs_f64();
+        object["host"] = json!({ "seconds": began.elapsed().as_secs_f64(), "run_seconds": simulated });
+        output::json(&object)?;
+    } else {
+        output::text(&table(&comparison, args.verbose))?;
+        let (took, page) = (crate::progress::short_time(began.elapsed()), report.display());
+        output::message(&format!("{took}; report: {page} (`strata view` shows it)\n"));
+    }
+    Ok(if comparison.has_failures() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What makes the same comparison again.
+fn command_line() -> String {
+    let quoted = |text: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+,".contains(c);
+        if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    ["strata".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// One result: from disk if it is there, else by running it.
+fn result_of(request: &RunRequest) -> Result<Value, LabError> {
+    if let What::Program(command) = &request.what {
+        return program(request, command);
+    }
+    match strata_lab::run::saved(request)? {
+        Some(result) => Ok(result),
+        None => Ok(strata_lab::run(request, &Arc::new(Monitor::default()))?.to_json()),
+    }
+}
+
+/// A CUDA program, in a process of its own: what it prints goes to standard error.
+fn program(request: &RunRequest, command: &[std::ffi::OsString]) -> Result<Value, LabError> {
+    let itself = std::env::current_exe().map_err(|e| LabError::io("find", Path::new("this executable"), e))?;
+    let out = request.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT));
+    std::fs::create_dir_all(&out).map_err(|e| LabError::io("write", &out, e))?;
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let file = out.join(format!(".compare-{}-{number}.json", std::process::id()));
+    let mut run = Command::new(itself);
+    run.arg("run").arg(format!("--json={}", file.display())).arg("--out").arg(&out);
+    run.args(request.gpu.iter().flat_map(|gpu| ["--gpu", gpu]));
+    run.args(["--with", &request.with.to_string()]);
+    run.args(request.set.iter().flat_map(|set| ["--set", set]));
+    run.arg("--").args(command);
+    let done = run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).output();
+    let done = done.map_err(|e| LabError::Request(format!("cannot start the program: {e}")))?;
+    let text = std::fs::read(&file).unwrap_or_default();
+    // It was for us alone.
+    let _ = std::fs::remove_file(&file);
+    serde_json::from_slice(&text).map_err(|_| {
+        let told = String::from_utf8_lossy(&done.stderr);
+        LabError::Request(format!("the program made no result ({}): {}", done.status, told.trim()))
+    })
 }

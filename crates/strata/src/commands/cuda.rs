@@ -51,6 +51,9 @@ fn run_program(args: Run, registry: &Registry) -> Result<ExitCode, LabError> {
     if let Some(path) = json {
         strata_lab::write_json(&path, &result.to_json())?;
     }
+    // Standard output is the program's; what was found out is told beside it.
+    let told = strata_lab::answer(&result).map(|answer| format!("strata: {answer}\n"));
+    output::message(&format!("{}strata: saved in {}\n", told.unwrap_or_default(), result.host.directory.display()));
     Ok(ExitCode::from(status_of(status)))
 }
 

@@ -19,7 +19,9 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, Failure> {
         let reproduction = run(&request, &mut |step| line.begins(step.done, step.of, step.name))?;
         drop(line);
         if !args.json {
-            output::text(&reproduction.page.text())?;
+            let text =
+                if args.verbose { reproduction.page.text() } else { reproduction.page.brief(&reproduction.headline) };
+            output::text(&text)?;
         }
         output::message(&format!("figures are in {}\n", reproduction.directory.join("index.html").display()));
         rows.extend(reproduction.rows);

@@ -6,18 +6,20 @@ use crate::output::{self, Failure};
 use crate::progress;
 use indicatif::ProgressBar;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use strata_lab::{LabError, Monitor, Registry, RunRequest, What, table};
+use strata_lab::{DEFAULT_OUT, LabError, Monitor, Registry, RunRequest, What, table};
 
 pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
-    let (json, printed_json) = (args.json.clone(), args.prints_json());
+    let (json, printed_json, verbose) = (args.json.clone(), args.prints_json(), args.verbose);
     let what = match &args.what {
         Some(name) => What::named(name)?,
         None => return Ok(super::cuda::run(args, registry)),
     };
     let name = what.name();
     let request = request(args, what, registry)?;
+    super::interrupt::leave_nothing_in(request.out.as_deref().unwrap_or(Path::new(DEFAULT_OUT)));
     let bar = ProgressBar::new_spinner();
     let monitor = Arc::new(monitor(bar.clone(), printed_json));
     progress::show(&bar, &name, &monitor);
@@ -30,7 +32,7 @@ pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
     match json {
         Some(_) if printed_json => output::json(&result.to_json())?,
         Some(path) => strata_lab::write_json(&path, &result.to_json())?,
-        None => output::text(&table::run_result(&result))?,
+        None => output::text(&table::run_result(&result, verbose))?,
     }
     if let Some(error) = &result.error {
         output::message(&format!("error: {error}\n"));

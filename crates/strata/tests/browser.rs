@@ -1,0 +1,84 @@
+//! Reports in a real browser: Chromium, driven over the WebDriver protocol. Where there is none, `.ci/test` says that this is skipped.
+
+mod webdriver;
+
+use serde_json::json;
+use std::path::Path;
+use std::process::Command;
+use webdriver::Browser;
+
+fn strata(folder: &Path, arguments: &[&str]) {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_strata")).args(arguments).current_dir(folder).output().expect("strata runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A comparison and its report, in a folder.
+fn report(folder: &Path) -> String {
+    strata(
+        folder,
+        &["compare", "stencil", "saxpy", "--size", "tiny", "--with", "stride,srrip", "--scale", "8", "--out", "out"],
+    );
+    let compared = std::fs::read_dir(folder.join("out")).expect("there").flatten().map(|entry| entry.path());
+    let compared = compared.filter(|path| path.join("compare.json").is_file()).collect::<Vec<_>>();
+    let [compared] = compared.as_slice() else { panic!("one comparison: {compared:?}") };
+    strata(folder, &["report", &compared.display().to_string(), "-o", "page.html"]);
+    format!("file://{}", folder.join("page.html").display())
+}
+
+#[test]
+fn a_report_works_in_chromium() {
+    let Some(mut browser) = Browser::start() else {
+        eprintln!("skipped: needs chromium and chromedriver (apt install chromium chromium-driver)");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    browser.open(&report(folder.path()));
+    let number = |browser: &mut Browser, script: &str| browser.run(script).as_f64().unwrap_or(f64::NAN);
+
+    assert!(number(&mut browser, "return document.querySelectorAll('svg .bar').length") > 6.0, "charts have bars");
+    assert!(number(&mut browser, "return document.querySelectorAll('.lead p').length") > 1.0, "sentences come first");
+    let fetched = "return performance.getEntriesByType('resource').filter(e => !e.name.startsWith('data:')).length";
+    assert_eq!(number(&mut browser, fetched), 0.0, "nothing is fetched");
+
+    // Hover shows the value of a bar.
+    let tip = browser.run(
+        "const bar = document.querySelector('svg .bar'), box = bar.getBoundingClientRect();
+         bar.dispatchEvent(new PointerEvent('pointermove', { clientX: box.x + 1, clientY: box.y + 1, bubbles: true }));
+         const tip = document.querySelector('.tip'); return [getComputedStyle(tip).display, tip.textContent];",
+    );
+    assert_eq!(tip[0], "block");
+    assert!(tip[1].as_str().is_some_and(|text| text.contains("speed-up")), "{tip}");
+
+    // A click sorts, another the other way round.
+    let sorted = browser.run(
+        "const table = [...document.querySelectorAll('table')].find(t => t.tBodies[0].rows.length > 2);
+         const head = [...table.querySelectorAll('th')].findIndex(h => h.textContent === 'core cycles' || h.textContent === 'speed-up');
+         const column = () => [...table.tBodies[0].rows].map(r => parseFloat(r.cells[head].textContent.replaceAll(',', '')));
+         table.querySelectorAll('th')[head].click(); const once = column();
+         table.querySelectorAll('th')[head].click(); return [once, column()];",
+    );
+    let list =
+        |k: usize| -> Vec<f64> { sorted[k].as_array().into_iter().flatten().filter_map(|v| v.as_f64()).collect() };
+    let (mut up, mut down) = (list(0), list(1));
+    if up.first() > up.last() {
+        std::mem::swap(&mut up, &mut down);
+    }
+    assert!(up.len() > 1 && up.is_sorted() && down.iter().rev().is_sorted(), "{sorted}");
+
+    // Dark as the reader's system says, and by the button.
+    let background = "return getComputedStyle(document.body).backgroundColor";
+    let light = browser.run(background);
+    let dark = json!({ "features": [{ "name": "prefers-color-scheme", "value": "dark" }] });
+    browser.command("Emulation.setEmulatedMedia", &dark);
+    assert_ne!(browser.run(background), light, "dark mode");
+    browser.run("document.querySelector('.theme').click()");
+    assert_eq!(browser.run(background), light, "the button turns it back");
+
+    // A phone: the page itself never scrolls sideways.
+    let phone = json!({ "width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true });
+    browser.command("Emulation.setDeviceMetricsOverride", &phone);
+    let wide = "return document.documentElement.scrollWidth - window.innerWidth";
+    assert!(number(&mut browser, wide) <= 0.0, "{} pixels too wide", number(&mut browser, wide));
+    assert_eq!(browser.errors(), Vec::<String>::new(), "nothing in the console");
+}
