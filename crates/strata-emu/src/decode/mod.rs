@@ -14,6 +14,7 @@ mod class;
 mod compare;
 mod control;
 pub(crate) mod convert;
+pub(crate) mod entry;
 mod float;
 pub(crate) mod frame;
 mod half;
@@ -76,6 +77,7 @@ pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: boo
         param_bytes: frame::param_offsets(function).1,
         unsupported: Vec::new(),
         order_matters: None,
+        start: None,
         max_threads: function.tuning.max_threads.map(|m| (m, function.tuning.exact_threads)),
         function_table,
         origin: origin.clone(),
@@ -85,6 +87,12 @@ pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: boo
         kernel.functions.push(code);
     }
     kernel.local_bytes = frame::local_bytes(&kernel, module);
+    kernel.start = entry::in_step(function, &Cfg::build(function, CallsEndBlocks::Yes));
+    if let Some(store) = kernel.start.and_then(|start| start.store) {
+        let line = origin.lines.line(function.instructions[store as usize].span.start);
+        let why = || format!("blocks read at their start what others store, line {line}");
+        kernel.order_matters.get_or_insert_with(why);
+    }
     kernel
 }
 
