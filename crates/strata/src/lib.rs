@@ -101,6 +101,7 @@ fn carry_out(arguments: Arguments, registry: &Registry) -> Result<ExitCode, Fail
         Command::Profile(profile) => commands::profile::profile(profile),
         Command::Reproduce(reproduce) => commands::reproduce::reproduce(&reproduce),
         Command::Validate(validate) => commands::validate::validate(validate),
+        Command::Calibrate(calibrate) => commands::calibrate::calibrate(calibrate),
         Command::Bench(bench) => commands::bench::bench(&bench),
         Command::Fingerprint(fingerprint) => commands::fingerprint::fingerprint(&fingerprint, registry),
         Command::Compress(compress) => commands::compress::compress(compress),

@@ -42,7 +42,7 @@ use crate::program::{FUNCTION_WINDOW, Symbols};
 use arrayvec::ArrayVec;
 use frame::Frame;
 use rustc_hash::FxHashMap;
-use strata_core::{LaneMask, OpClass};
+use strata_core::{LaneMask, OpClass, OpKind};
 use strata_ptx::analysis::{
     CallsEndBlocks, Cfg, DominatorTree, Liveness, Packing, Reconvergence, RegisterSet, SlotRef,
 };
@@ -167,7 +167,10 @@ impl<'a> Decoder<'a> {
             });
         }
         for i in &function.instructions {
-            let info = class::info(function, i, self.origin.lines.line(i.span.start));
+            let mut info = class::info(function, i, self.origin.lines.line(i.span.start));
+            if closes_rolled_loop(function, i) {
+                info.kind = OpKind::RolledLoop;
+            }
             let mut inst = self.instruction(i).unwrap_or_else(|why| {
                 self.refuse(i, &why);
                 Inst::new(unreachable_instruction)
@@ -643,4 +646,10 @@ fn rounding(i: &Instruction) -> crate::semantics::rounding::Rounding {
             _ => None,
         })
         .unwrap_or(Rounding::Nearest)
+}
+/// True if an instruction branches back to a place before which `.pragma "nounroll"` stands.
+fn closes_rolled_loop(function: &Function, i: &Instruction) -> bool {
+    let (Opcode::Bra, Some(Operand::Label(label))) = (i.op, i.operands.first()) else { return false };
+    let at = function.labels.get(label.0 as usize).map(|label| label.at);
+    at.is_some_and(|at| function.rolled.contains(&at))
 }
