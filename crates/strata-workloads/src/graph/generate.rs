@@ -45,6 +45,43 @@ pub(crate) fn rmat(rng: &mut Rng, nodes: u32, per_node: u32) -> Vec<Link> {
         .collect()
 }
 
+/// Authors who wrote together (`coAuthorsDBLP` of the tenth DIMACS challenge: 299 067 authors, 977 676 links, none without, the
+/// busiest with 336). Papers appear one after another, with two to seven authors. Seven seats of ten go to somebody
+/// who had one of the last papers' seats, the others to newcomers: careers begin and end, so degrees fall off as a power and are
+/// cut off at some hundreds, where a recursive matrix of this size has hubs of thousands and a third of its nodes without a link.
+///
+/// Authors are then renamed at random: how that file numbers them is not published, and no nearness is assumed.
+pub(crate) fn coauthors(rng: &mut Rng, authors: u32) -> Vec<Link> {
+    /// Papers of a hundred that have at most 2, 3, ... authors.
+    const AT_MOST: [u32; 6] = [61, 88, 96, 98, 99, 100];
+    /// Seats of a hundred that go to somebody who has written before.
+    const AGAIN: u32 = 72;
+    // Who has one of the last seats is still writing; a tenth as many as there are authors.
+    let active = (authors / 10).max(1);
+    let names = permutation(rng, authors);
+    let mut seats: Vec<u32> = Vec::new();
+    let mut links = Vec::new();
+    let mut newcomer = 0;
+    while newcomer < authors {
+        let draw = rng.below(100);
+        let size = 2 + AT_MOST.iter().filter(|most| draw >= **most).count();
+        let first = seats.len();
+        for _ in 0..size {
+            let back = 1 + rng.below(active) as usize;
+            let again = rng.below(100) < AGAIN && back <= first;
+            let author = if again || newcomer == authors { seats[first.saturating_sub(back)] } else { newcomer };
+            newcomer += u32::from(author == newcomer);
+            if !seats[first..].contains(&author) {
+                seats.push(author);
+            }
+        }
+        for (k, a) in seats[first..].iter().enumerate() {
+            links.extend(seats[first..first + k].iter().map(|b| (names[*a as usize], names[*b as usize])));
+        }
+    }
+    links
+}
+
 /// The graph of the five-point stencil: every node links to those above, below, left and right of it. What a
 /// discretised landscape is (`ecology1`), with the numbering of its rows.
 pub(crate) fn mesh(rows: u32, cols: u32) -> Vec<Link> {
@@ -139,7 +176,14 @@ mod tests {
     #[test]
     fn generated_graphs_are_symmetric() {
         let mut rng = Rng::new(4, "graph");
-        for links in [uniform(&mut rng, 256, 4), rmat(&mut rng, 256, 4), mesh(16, 16), circuit(&mut rng, 16, 16)] {
+        let graphs = [
+            uniform(&mut rng, 256, 4),
+            rmat(&mut rng, 256, 4),
+            coauthors(&mut rng, 256),
+            mesh(16, 16),
+            circuit(&mut rng, 16, 16),
+        ];
+        for links in graphs {
             let graph = Csr::from_links(256, &links);
             for node in 0..graph.nodes() {
                 for &neighbour in graph.neighbours(node) {
@@ -154,6 +198,17 @@ mod tests {
         let mut rng = Rng::new(5, "graph");
         assert!(degrees(4096, &uniform(&mut rng, 4096, 3)).into_iter().max() < Some(24));
         assert!(degrees(4096, &rmat(&mut rng, 4096, 3)).into_iter().max() > Some(100));
+    }
+
+    #[test]
+    fn authors_are_as_many_as_busy_and_as_seldom_alone_as_in_the_published_graph() {
+        let degrees = degrees(299_067, &coauthors(&mut Rng::new(1, "graph"), 299_067));
+        let links = degrees.iter().sum::<usize>() / 2;
+        assert!(links.abs_diff(977_676) < 20_000, "{links}");
+        let busiest = degrees.iter().max().copied().unwrap_or(0);
+        assert!((250..450).contains(&busiest), "{busiest}");
+        // The last newcomer may find nobody else on a paper of which all seats are taken.
+        assert!(degrees.iter().filter(|d| **d == 0).count() <= 1);
     }
 
     #[test]
