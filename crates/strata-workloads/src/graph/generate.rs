@@ -4,7 +4,6 @@
 //! integers and exactly rounded operations are used: a seed gives the same graph on every machine.
 
 use crate::rng::Rng;
-use strata_host::HostError;
 
 /// A link between two nodes.
 pub(crate) type Link = (u32, u32);
@@ -148,15 +147,11 @@ pub(crate) fn permutation(rng: &mut Rng, count: u32) -> Vec<u32> {
     numbers
 }
 
-/// A different random value in [0, 1) for every node; an error if there are more nodes than such numbers.
-pub(crate) fn distinct_values(rng: &mut Rng, nodes: usize) -> Result<Vec<f32>, HostError> {
-    const MOST: usize = 1 << f32::MANTISSA_DIGITS;
-    if nodes > MOST {
-        let reason = format!("{nodes} nodes need different values; there are {MOST}: use a smaller graph");
-        return Err(HostError::Call { call: "run", reason });
-    }
-    let scale = 1.0 / nodes.next_power_of_two() as f32;
-    Ok(permutation(rng, nodes as u32).into_iter().map(|rank| rank as f32 * scale).collect())
+/// A random priority for every node, below 2048 as in the public ports of Pannotia: they repeat, and who compares them must
+/// break ties.
+pub(crate) fn priorities(rng: &mut Rng, nodes: usize) -> Vec<i32> {
+    const RANGE: u32 = 2048;
+    (0..nodes).map(|_| rng.below(RANGE) as i32).collect()
 }
 
 #[cfg(test)]
@@ -239,12 +234,12 @@ mod tests {
     }
 
     #[test]
-    fn values_are_distinct_or_refused() {
-        let mut values = distinct_values(&mut Rng::new(9, "values"), 1000).expect("a thousand");
-        assert!(values.iter().all(|value| (0.0..1.0).contains(value)));
-        values.sort_unstable_by(f32::total_cmp);
-        assert!(values.is_sorted_by(|a, b| a < b));
-        assert!(distinct_values(&mut Rng::new(9, "values"), (1 << 24) + 1).is_err());
+    fn priorities_are_small_and_repeat() {
+        let mut values = priorities(&mut Rng::new(9, "values"), 10_000);
+        assert!(values.iter().all(|value| (0..2048).contains(value)));
+        values.sort_unstable();
+        values.dedup();
+        assert!((2000..=2048).contains(&values.len()), "{}", values.len());
     }
 
     #[test]
