@@ -125,6 +125,12 @@ pub trait Mechanism: Send + Sync {
         true
     }
 
+    /// The preset of the plain machine that costs as much as a preset with this mechanism, if that is another: what it gains is told
+    /// over that one.
+    fn equal_cost(&self, _gpu: &str) -> Option<&'static str> {
+        None
+    }
+
     /// Changes of the GPU that it stands for, `key=value`; `set` are those that the user made. The error is a reason.
     fn overrides(&self, _gpu: &GpuConfig, _set: &[String]) -> Result<Vec<String>, String> {
         Ok(Vec::new())

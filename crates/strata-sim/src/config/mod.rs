@@ -411,6 +411,11 @@ pub struct StackConfig {
     pub warps: u32,
     /// Core cycles between such an SM and a vault of its stack, each way.
     pub near_cycles: u32,
+    /// The L1 of these SMs fetches the sectors that a load needs, whatever those of the GPU do.
+    pub sectored_l1: bool,
+    /// Pairs of higher address bits that the map of addresses exclusive-ors into the stack, at most two: as many bits each as name a
+    /// stack.
+    pub hashed_pairs: u32,
     /// Bytes of an address in a packet.
     pub address_bytes: u32,
     /// Bytes of the acknowledgement of a write or of an offloaded block.

@@ -308,6 +308,8 @@ section! {
         sms: Whole(0, 1),
         warps: Whole(1, 1024),
         near_cycles: CYCLES,
+        sectored_l1: Flag,
+        hashed_pairs: Whole(0, 2),
         address_bytes: Whole(1, 16),
         acknowledgement_bytes: Whole(0, 16),
     }

@@ -166,7 +166,9 @@ impl Machine {
             known = self.access_shared(warp, at, shared_cycles);
         }
         // A store to a memory stack sends the sectors that it writes and no more: its link counts bytes.
-        let sends_sectors = self.config.l1.sectored || stores && self.stacks.is_some();
+        let is_sectored =
+            self.config.l1.sectored || self.config.stacks.sectored_l1 && self.is_stack_sm(self.warps[warp as usize].sm);
+        let sends_sectors = is_sectored || stores && self.stacks.is_some();
         if !sends_sectors {
             for request in &mut lines {
                 request.sectors = SectorMask::ALL;
