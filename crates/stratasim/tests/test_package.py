@@ -271,7 +271,7 @@ def test_a_class_that_does_what_one_of_rust_does_gives_its_cycles():
         def invalidated(self, set, way):
             self.predicted[set][way] = 3
 
-    options = dict(size="tiny", gpu="titan-v", set={"l2.ways": 4, "l2.sets": 4})
+    options = dict(size="tiny", gpu="titan-v", set={"l2.ways": 4, "l2.sets": 1})
     rust = stratasim.run("bfs", with_="srrip", **{**options, "set": {**options["set"], "srrip.level": "l2"}})
     python = stratasim.run("bfs", with_="python-srrip", **options)
     plain = stratasim.run("bfs", **options)

@@ -1,4 +1,4 @@
-"""Mechanisms as classes: for teaching and first tries. Each call into Python costs about a microsecond (docs/python.md), where one of
+"""Mechanisms as classes: for teaching and first tries. Each call into Python costs about ten microseconds (docs/python.md), where one of
 Rust costs nanoseconds; what proves itself becomes a crate on the same seam (docs/add-a-mechanism.md)."""
 
 from __future__ import annotations
