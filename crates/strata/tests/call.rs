@@ -36,7 +36,7 @@ fn a_run_ends_soon_after_the_sign_and_leaves_nothing() {
     let out = folder.path().display().to_string();
     let heard = Arc::clone(&caller);
     let run = std::thread::spawn(move || {
-        call(&heard, &["run", "bfs", "--size", "medium", "--gpu", "titan-v", "--json", "--out", &out])
+        call(&heard, &["run", "hotspot", "--size", "small", "--gpu", "titan-v", "--json", "--out", &out])
     });
     let began = Instant::now();
     while caller.progress().is_none() && began.elapsed() < Duration::from_secs(60) {

@@ -64,7 +64,7 @@ def test_the_lock_is_free_while_a_program_runs():
     done = threading.Event()
 
     def simulate():
-        stratasim.run("hotspot", size="small", gpu="titan-v")
+        stratasim.run("ep", size="tiny", gpu="p100-buddy")
         done.set()
 
     thread = threading.Thread(target=simulate)
@@ -88,8 +88,8 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(
     "statement",
     [
-        "stratasim.run('bfs', size='medium', gpu='titan-v')",
-        "stratasim.sweep(dict(programs='bfs', sizes='medium', gpu='titan-v', seeds=list(range(1, 100))), store='store')",
+        "stratasim.run('hotspot', size='small', gpu='titan-v')",
+        "stratasim.sweep(dict(programs='hotspot', sizes='small', gpu='titan-v', seeds=list(range(1, 100))), store='store')",
     ],
 )
 def test_ctrl_c_ends_a_run_and_leaves_nothing(folder, statement):
@@ -100,7 +100,7 @@ def test_ctrl_c_ends_a_run_and_leaves_nothing(folder, statement):
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30)[0] == "stopped\n"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 10
     results = [path for path in folder.rglob("*.json") if path.name in ("result.json", "point.json")]
     assert results == []
 
@@ -271,7 +271,7 @@ def test_a_class_that_does_what_one_of_rust_does_gives_its_cycles():
         def invalidated(self, set, way):
             self.predicted[set][way] = 3
 
-    options = dict(size="tiny", gpu="titan-v", set={"l2.ways": 4, "l2.sets": 4})
+    options = dict(size="tiny", gpu="titan-v", set={"l2.ways": 4, "l2.sets": 1})
     rust = stratasim.run("bfs", with_="srrip", **{**options, "set": {**options["set"], "srrip.level": "l2"}})
     python = stratasim.run("bfs", with_="python-srrip", **options)
     plain = stratasim.run("bfs", **options)

@@ -77,7 +77,7 @@ def run(
     `StrataError`.
 
     >>> plain = stratasim.run("saxpy", size="tiny", gpu="titan-v")
-    >>> slow = stratasim.run("saxpy", size="tiny", gpu="titan-v", set={"clock.dram": "200MHz"})
+    >>> slow = stratasim.run("saxpy", size="tiny", gpu="titan-v", set={"l2.latency": 400})
     >>> slow.cycles > plain.cycles
     True
     >>> stratasim.run("saxpi")
@@ -160,7 +160,7 @@ def show(
     >>> plan = {"programs": "saxpy", "sizes": "tiny", "gpu": "titan-v", "grid": {"sm.count": [2, 8]}}
     >>> points = stratasim.sweep(plan, store="store")
     >>> list(stratasim.show(points.path, sensitivity="cycles"))
-    ['axis', 'value', 'base', 'ratio', 'pairs']
+    ['setting', 'value', 'against', 'ratio', 'pairs']
     """
     if pareto is None and sensitivity is None and columns is None and what is not None and os.path.isfile(what):
         return Table.read(what)

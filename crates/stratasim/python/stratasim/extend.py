@@ -1,4 +1,4 @@
-"""Mechanisms as classes: for teaching and first tries. Each call into Python costs about a microsecond (docs/python.md), where one of
+"""Mechanisms as classes: for teaching and first tries. Each call into Python costs about ten microseconds (docs/python.md), where one of
 Rust costs nanoseconds; what proves itself becomes a crate on the same seam (docs/add-a-mechanism.md)."""
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ def prefetcher(name: str, *, level: str = "l2", description: str | None = None, 
     The class has `accessed(self, access)`, which gives the lines to fetch: numbers, or pairs of a line and a mask of sectors; and may have
     `counts(self)`, a dictionary of its own counters. `settings` are arguments of the class and their defaults, which `set` changes.
 
-    >>> @stratasim.prefetcher("next-line", degree=1)
+    >>> @stratasim.prefetcher("next-line", level="l1", degree=1)
     ... class NextLine:
     ...     def __init__(self, degree):
     ...         self.degree = degree
     ...     def accessed(self, access):
     ...         if access.outcome == "miss" and not access.write:
     ...             return range(access.line + 1, access.line + 1 + self.degree)
-    >>> result = stratasim.run("saxpy", size="tiny", gpu="titan-v", with_="next-line", set={"next-line.degree": 2})
-    >>> result.passed, result.stats["gpu.l2.prefetch.issued"].value > 0
+    >>> result = stratasim.run("hotspot", size="tiny", gpu="titan-v", with_="next-line", set={"next-line.degree": 2})
+    >>> result.passed, result.stats["gpu.l1.prefetch.issued"].value > 0
     (True, True)
     """
     return _register(name, "prefetcher", _PREFETCHER, level, description, settings)
