@@ -490,9 +490,11 @@ fn microbenchmarks_for_cards_tell_the_parameters_of_a_machine() {
         fs::write(folder.join(file), strata_in(folder, &all)).expect("written");
     };
     measure("preset.toml", &[]);
-    let shown: Value =
-        serde_json::from_str(&strata_in(folder, &["validate", "--silicon", "preset.toml", "--gpu", "titan-v", "--json"]))
-            .expect("JSON");
+    let shown: Value = serde_json::from_str(&strata_in(
+        folder,
+        &["validate", "--silicon", "preset.toml", "--gpu", "titan-v", "--json"],
+    ))
+    .expect("JSON");
     let rows = shown["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), ROWS.len());
     for row in rows {

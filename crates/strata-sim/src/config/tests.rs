@@ -118,7 +118,7 @@ fn all_errors_of_overrides_are_reported_at_once() {
         "--set:3: `furlongs` is no unit of this quantity (units are `MHz`, `GHz`, `kHz`)",
         "--set:4: a GPU has no key `l3` (did you mean `l1`?)",
         "--set:5: `sm` sets nothing (write `key=value`, as in `l2.size=5MB`)",
-        "--set:6: `sm` is a table (give one of its keys: `sm.acknowledged_stores`, `sm.barrier_cycles`, `sm.count`, `sm.cta_start_cycles`, `sm.ctas`, \
+        "--set:6: `sm` is a table (give one of its keys: `sm.acknowledged_stores`, `sm.barrier_cycles`, `sm.code_prefetch`, `sm.count`, `sm.cta_start_cycles`, `sm.ctas`, \
          `sm.memory_queue`, `sm.per_port`, `sm.policy`, `sm.register_granularity`, `sm.registers`, `sm.schedulers`, \
          `sm.threads`, `sm.warps`)",
         "--set:7: the number is out of range (allowed are 1 to 4096)",

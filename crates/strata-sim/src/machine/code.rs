@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(code.fetch(1, 0, 100), 100 + latency);
         assert!(!code.is_there(1, 0, 7, 100) && code.is_there(1, 0, 7, 100 + latency));
         assert_eq!(code.fetch(1, 8, 100 + latency), 102 + latency, "the second line was asked for with the first");
-        assert_eq!(code.fetch(1, 24, 100 + latency), 102 + 2 * latency, "the fourth when the second was needed");
+        assert_eq!(code.fetch(1, 24, 100 + latency), 104 + 2 * latency, "the fourth when the second was needed");
         assert_eq!(code.fetch(0, 8, 500), 500 + latency, "each SM fetches for itself");
     }
 }

@@ -182,6 +182,11 @@ fn value_of(gpu: &str, set: &[String], key: &str) -> Result<f64, LabError> {
     number.ok_or_else(|| LabError::Request(format!("`{key}` of {gpu} is no number")))
 }
 
+/// A measured value without digits that mean nothing.
+fn hundredths(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
 /// A GPU file that builds on the preset.
 fn preset(request: &CalibrateRequest, fitted: &[Fitted]) -> Result<String, LabError> {
     let changed: Vec<_> = fitted.iter().filter(|f| (f.after - f.before).abs() > 1e-9).collect();
@@ -210,11 +215,12 @@ fn preset(request: &CalibrateRequest, fitted: &[Fitted]) -> Result<String, LabEr
         for f in &changed {
             let Row { silicon, ours, .. } = &f.row_after;
             let says = format!(
-                "{}: {} {silicon:.6} on {}; {:.6} with this value ({})",
+                "{}: {} {} on {}; {} with this value ({})",
                 f.parameter.row,
+                hundredths(*silicon),
                 f.row_after.unit,
                 request.silicon.card,
-                ours.unwrap_or(f64::NAN),
+                hundredths(ours.unwrap_or(f64::NAN)),
                 request.silicon.source,
             );
             writeln!(out, "{} = {}", quoted(f.parameter.name), quoted(&says))?;

@@ -44,7 +44,9 @@ fn five_changed_parameters_are_found_again() {
     let table: toml::Table = found.preset.parse().expect("a GPU file");
     assert_eq!(table["base"].as_str(), Some("titan-v"));
     assert_eq!(table["l1"]["latency"].as_integer(), Some(41));
-    assert!(table["sources"]["l1.latency"].as_str().is_some_and(|source| source.starts_with("l1-latency: cycles")));
+    assert!(
+        table["sources"]["l1.latency"].as_str().is_some_and(|source| source.starts_with("l1-latency: 41 cycles on"))
+    );
 }
 
 #[test]

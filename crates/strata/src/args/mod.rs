@@ -277,7 +277,7 @@ Examples:
   strata validate --gpu titan-v          the table of one card
   strata validate --set l2.latency=140   what a parameter changes
   strata validate --gpu v100             all rows on another machine: shown, not judged
-  strata validate --emit-cuda micro      the microbenchmarks as a CUDA program, for a machine with a card
+  strata validate --emit-cuda micro      the microbenchmarks as a CUDA program, for a real card
   strata validate --silicon card.toml --gpu v100
                                          a machine beside what that program printed
 
