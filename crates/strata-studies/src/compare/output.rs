@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_few_programs_are_shown_one_by_one() {
         let text = table(&comparison(&[("a", 1.5), ("b", 1.0)]), false);
-        assert!(text.contains("  bpc         1.225  1.000  1.500     0.500     1.000   1.000    2 of 2"), "{text}");
+        assert!(text.contains("  bpc       1.225  1.000  1.500     0.500     1.000   1.000    2 of 2"), "{text}");
         assert!(text.contains("a        plain       1.000     1.000     1.000   1.000"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
     }
