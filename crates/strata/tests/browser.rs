@@ -15,10 +15,7 @@ fn strata(folder: &Path, arguments: &[&str]) {
 
 /// A comparison and its report, in a folder.
 fn report(folder: &Path) -> String {
-    strata(
-        folder,
-        &["compare", "stencil", "saxpy", "--size", "tiny", "--with", "stride,srrip", "--scale", "8", "--out", "out"],
-    );
+    strata(folder, &["compare", "ilbdc", "--size", "tiny", "--with", "bpc,buddy", "--scale", "16", "--out", "out"]);
     let compared = std::fs::read_dir(folder.join("out")).expect("there").flatten().map(|entry| entry.path());
     let compared = compared.filter(|path| path.join("compare.json").is_file()).collect::<Vec<_>>();
     let [compared] = compared.as_slice() else { panic!("one comparison: {compared:?}") };

@@ -22,10 +22,11 @@ pub fn table(comparison: &Comparison, verbose: bool) -> String {
         let _ = write!(out, "\n{}", wrapped(&sentence, WIDTH, 0).trim_end());
     }
     out.push('\n');
-    for line in not_pressing(comparison).into_iter().chain(failures(comparison)) {
-        let _ = write!(out, "\n{}", wrapped(&line, WIDTH, 0).trim_end());
+    let notes: Vec<String> = not_pressing(comparison).into_iter().chain(failures(comparison)).collect();
+    for note in &notes {
+        let _ = write!(out, "\n{}", wrapped(note, WIDTH, 0).trim_end());
     }
-    if !out.ends_with("\n\n") {
+    if !notes.is_empty() {
         out.push('\n');
     }
     if verbose || comparison.rows().count() <= FEW {
@@ -279,7 +280,7 @@ pub fn save(comparison: &Comparison, rerun: &str, out: &Path) -> Result<PathBuf,
     let document = crate::report::comparison(comparison, rerun);
     let mut saved = to_json(comparison);
     saved["document"] = serde_json::to_value(&document).unwrap_or_default();
-    write("compare.json", &format!("{saved:#}\n"))?;
+    write("compare.json", &format!("{saved}\n"))?;
     write("compare.csv", &csv(comparison))?;
     write("report.html", &document.html())
 }
@@ -292,7 +293,7 @@ mod tests {
     #[test]
     fn a_few_programs_are_shown_one_by_one() {
         let text = table(&comparison(&[("a", 1.5), ("b", 1.0)]), false);
-        assert!(text.contains("  bpc         1.225  1.000  1.500     0.500     1.000   1.000    2 of 2"), "{text}");
+        assert!(text.contains("  bpc       1.225  1.000  1.500     0.500     1.000   1.000    2 of 2"), "{text}");
         assert!(text.contains("a        plain       1.000     1.000     1.000   1.000"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
     }

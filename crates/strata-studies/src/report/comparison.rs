@@ -13,7 +13,7 @@ pub fn comparison(comparison: &Comparison, command: &str) -> Document {
         "{programs} programs on {} machines, {runs} runs. Ratios are to the machine named in each heading; 1 is the same.",
         comparison.groups.iter().map(|g| g.group.schemes.len() + 1).sum::<usize>()
     )];
-    lead.extend(sentences(comparison));
+    lead.extend(extremes(comparison));
     let mut sections = vec![summary(comparison)];
     sections.extend(comparison.groups.iter().enumerate().map(|(k, group)| family(k, group)));
     let results: Vec<&Value> =
@@ -83,7 +83,27 @@ fn summary(comparison: &Comparison) -> Section {
     };
     let headings = ["family", "machine", "speed-up", "off-chip traffic", "capacity", "energy", "programs"];
     let table = Table { name: "means".into(), headings: headings.map(str::to_owned).to_vec(), rows };
-    Section { id: "summary".into(), title: "Summary".into(), blocks: vec![Block::Chart(chart), Block::Table(table)] }
+    let mut blocks = vec![Block::Chart(chart), Block::Table(table)];
+    blocks.extend(sentences(comparison).into_iter().map(Block::text));
+    Section { id: "summary".into(), title: "Summary".into(), blocks }
+}
+
+/// Which machines gain most and which lose, in a sentence each.
+fn extremes(comparison: &Comparison) -> Vec<String> {
+    let machines = comparison.groups.iter().flat_map(|group| {
+        group.group.schemes.iter().filter_map(move |machine| {
+            let (mean, n, of) = group.mean(&machine.label, |row| row.speedup);
+            Some((mean?, format!("{} ({n} of {of} programs)", machine.label)))
+        })
+    });
+    let mut all: Vec<(f64, String)> = machines.collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let shown = |(mean, name): &(f64, String)| format!("{mean:.2} with {name}");
+    let gains: Vec<String> = all.iter().filter(|(mean, _)| *mean >= 1.01).take(4).map(shown).collect();
+    let losses: Vec<String> = all.iter().rev().filter(|(mean, _)| *mean <= 0.99).take(3).map(shown).collect();
+    let told = |what: &str, list: Vec<String>| (!list.is_empty()).then(|| format!("{what}: {}.", list.join(", ")));
+    let gains = told("Greatest speed-ups over what each is compared with", gains);
+    gains.into_iter().chain(told("Slower", losses)).collect()
 }
 
 /// A speed-up, green or red where it is worth a colour.

@@ -203,7 +203,7 @@ pub(super) fn unified_memory(pages: &Value) -> Vec<Block> {
         if (8..=1 << 18).contains(&counts.len()) && counts.iter().any(|c| *c > 0) {
             let name = allocation["name"].as_str().unwrap_or("?");
             blocks.push(Block::Heat(Heat {
-                title: format!("Page walks of `{name}`"),
+                title: format!("Page walks of {name}"),
                 cell: format!("page of {} KiB", page >> 10),
                 unit: "walks".to_owned(),
                 width: if counts.len() < 512 { 32 } else { 128 },

@@ -1,7 +1,7 @@
 //! The little of the WebDriver protocol that tests need: a session of Chromium, scripts, commands, the console.
 
 use serde_json::{Value, json};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -88,13 +88,25 @@ impl Browser {
         let body = body.map(Value::to_string).unwrap_or_default();
         let head = format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n", self.port);
         write!(stream, "{head}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len()).ok()?;
-        let mut answer = Vec::new();
-        // The driver may keep the connection: what matters has come by then.
-        let _ = stream.read_to_end(&mut answer);
-        let text = String::from_utf8_lossy(&answer);
-        let (head, body) = text.split_once("\r\n\r\n")?;
-        let value: Value = serde_json::from_str(body).ok()?;
-        head.starts_with("HTTP/1.1 200").then(|| value["value"].clone())
+        // The driver keeps the connection: the length says where the answer ends.
+        let mut reader = BufReader::new(stream);
+        let (mut status, mut length) = (String::new(), 0);
+        reader.read_line(&mut status).ok()?;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok()?;
+            match line.trim().split_once(':') {
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                    length = value.trim().parse().ok()?
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        let value: Value = serde_json::from_slice(&body).ok()?;
+        status.starts_with("HTTP/1.1 200").then(|| value["value"].clone())
     }
 }
 

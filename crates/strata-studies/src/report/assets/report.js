@@ -142,7 +142,7 @@
     return box;
   }
 
-  const TOP = 18, LEFT = 62, RIGHT = 14, HEIGHT = 250;
+  const TOP = 18, LEFT = 78, RIGHT = 30, HEIGHT = 250;
   function frame(width, below) {
     return shape("svg", { width, height: TOP + HEIGHT + below, role: "img", "font-size": 11, xmlns: SVG });
   }
@@ -164,7 +164,9 @@
 
   function bars(plot, live) {
     const stacked = plot.kind === "stacked", count = plot.categories.length;
-    const room = Math.min(1088, document.body.clientWidth - 30) - LEFT - RIGHT;
+    // Small charts stand side by side where there is room.
+    const space = Math.min(1088, document.body.clientWidth - 30);
+    const room = (space > 900 && count * live.length <= 18 ? space / 2 - 40 : space) - LEFT - RIGHT;
     const least = stacked ? 30 : live.length * 9 + 10;
     const group = Math.min(Math.max(least, room / Math.max(count, 1)), stacked ? 110 : Math.max(120, live.length * 26 + 16));
     const longest = Math.max(0, ...plot.categories.map(c => c.length));
@@ -339,7 +341,7 @@
       zoom = Math.max(1, Math.min(40, zoom * (event.deltaY < 0 ? 1.25 : 0.8)));
       size();
     }, { passive: false });
-    const tools = element("div", { class: "tools" }, button("+", 1.5), button("−", 1 / 1.5), `${data.cell}s from left to right, ${data.width} to a row; at most ${shown(most, 0)} ${data.unit}; grey: none`);
+    const tools = element("div", { class: "tools" }, button("+", 1.5), button("−", 1 / 1.5), `a cell is a ${data.cell}, ${data.width} to a row; at most ${shown(most, 0)} ${data.unit}; grey: none`);
     return element("div", { class: "plot" }, element("h3", {}, data.title), tools, box);
   }
 

@@ -299,7 +299,7 @@ mod tests {
         let (profiled, judged, timed) = ("tiny", "tiny", "tiny");
         let inputs = Inputs { programs: &SOME, profiled, judged, timed, links: &[50, 150], seed: 1 };
         let (page, rows) = study(inputs, false, directory.path(), &mut |_| ()).expect("it runs");
-        page.save(directory.path()).expect("saved");
+        page.save(&[], directory.path()).expect("saved");
         for figure in &page.figures {
             assert!(!figure.rows.is_empty(), "{}", figure.id);
             assert!(directory.path().join(format!("{}.csv", figure.id)).is_file(), "{}", figure.id);
