@@ -26,6 +26,7 @@ mod description;
 pub mod diagnostics;
 pub mod element;
 pub mod engine;
+mod equal_cost;
 mod error;
 pub mod explain;
 pub mod gpus;
@@ -50,6 +51,7 @@ pub mod trace;
 
 pub use description::{Description, VERSION};
 pub use engine::EngineOptions;
+pub use equal_cost::{EqualCost, equal_cost};
 pub use error::LabError;
 pub use monitor::{Monitor, Monitored, Step};
 pub use request::{DEFAULT_OUT, Resolved, RunRequest, What};

@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
-use strata_lab::{LabError, Monitor, Registry, RunRequest, What, table};
+use strata_lab::{LabError, Monitor, Registry, RunRequest, What, equal_cost, table};
 
 pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
     let (json, printed_json) = (args.json.clone(), args.prints_json());
@@ -29,7 +29,14 @@ pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
     match json {
         Some(_) if printed_json => output::json(&result.to_json())?,
         Some(path) => strata_lab::write_json(&path, &result.to_json())?,
-        None => output::text(&table::run_result(&result))?,
+        None => {
+            output::text(&table::run_result(&result))?;
+            if result.is_success()
+                && let Some(plain) = equal_cost(&request, &monitor)?
+            {
+                output::text(&plain.text(&result))?;
+            }
+        }
     }
     if let Some(error) = &result.error {
         output::message(&format!("error: {error}\n"));
