@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use strata_lab::mechanisms::combination;
-use strata_lab::{LabError, Monitor, RunRequest, RunResult, What, run};
+use strata_lab::{LabError, Monitor, RunRequest, RunResult, What, equal_cost, run};
 
 /// A run at tiny size with an L2 so small that lines leave it, and every load checked.
 fn checked(program: &str, gpu: &str, set: &[&str], out: &Path) -> Result<RunResult, LabError> {
@@ -54,7 +54,8 @@ fn alu_aware_offloading_loses_no_data() {
 #[test]
 fn blocks_are_offloaded_and_their_mapping_is_learned() {
     let out = tempfile::tempdir().expect("a folder");
-    let set = ["tom.policy=uncontrolled", "tom.learning_instances=64"];
+    // The few warps of this size access more lines than learning waits for.
+    let set = ["tom.policy=uncontrolled", "tom.learning_instances=64", "tom.learning_most=0"];
     let result = checked("kmeans", "ndp-maxwell", &set, out.path()).expect("a good request");
     let stats = result.stats();
     let number = |path: &str| stats.number(&format!("gpu.{path}")).unwrap_or_else(|| panic!("no {path}"));
@@ -128,4 +129,28 @@ fn a_program_is_surveyed_once() {
 
     cycles(&["tom.load_miss_rate=1"]);
     assert_eq!(surveys().len(), 2, "with other assumptions candidates are others");
+}
+
+#[test]
+fn a_run_is_set_beside_the_plain_machine_of_equal_cost() {
+    let out = tempfile::tempdir().expect("a folder");
+    let request = |with: &str, gpu: &str, set: &[&str]| RunRequest {
+        size: Some("tiny".into()),
+        gpu: Some(gpu.into()),
+        with: combination(with).expect("known"),
+        set: set.iter().map(|s| (*s).to_owned()).collect(),
+        out: Some(out.path().to_owned()),
+        ..RunRequest::new(What::Workload("scalarprod".into()))
+    };
+    let monitor = Arc::new(Monitor::default());
+    let near = request("tom", "ndp-maxwell", &["tom.policy=uncontrolled", "tom.mapping=baseline"]);
+    let result = run(&near, &monitor).expect("it runs");
+    let beside = equal_cost(&near, &monitor).expect("it runs").expect("TOM names a machine");
+    let plain = run(&request("none", "ndp-maxwell-68", &[]), &monitor).expect("it runs").cycles().expect("timed");
+    let speed = plain as f64 / result.cycles().expect("timed") as f64;
+    assert_eq!(beside.speed(&result), Some(speed));
+    assert!(beside.text(&result).contains(&format!("{speed:.2} times the speed of ndp-maxwell-68")));
+    let none = |request: &RunRequest| equal_cost(request, &monitor).expect("good").is_none();
+    assert!(none(&request("none", "ndp-maxwell", &[])), "nothing is gained by nothing");
+    assert!(none(&request("tom", "ndp-maxwell", &["sm.count=60"])), "that costs something else");
 }

@@ -94,8 +94,38 @@ pub struct ReproduceRequest {
     pub effort: Effort,
     /// One of the paper's parts; `None` means all.
     pub part: Option<String>,
+    /// Which programs and figures, if not all.
+    pub selection: Selection,
     /// Where figures and results go; `None` means `strata-out`.
     pub out: Option<PathBuf>,
+}
+
+/// Some of a paper's programs and figures.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Selection {
+    /// Programs as the paper abbreviates them; none means all.
+    pub programs: Vec<String>,
+    /// One figure, such as `8` or `learning`; `None` means all.
+    pub figure: Option<String>,
+}
+
+impl Selection {
+    /// A name for the folder of what was selected; `None` if that is everything.
+    fn folder(&self) -> Option<String> {
+        let parts: Vec<_> = self.programs.iter().chain(&self.figure).map(String::as_str).collect();
+        (!parts.is_empty()).then(|| parts.join("-"))
+    }
+
+    /// An error if a paper's study is made whole.
+    fn check(&self, paper: Paper) -> Result<(), LabError> {
+        if paper == Paper::Tom || *self == Self::default() {
+            return Ok(());
+        }
+        let name = paper.name();
+        Err(LabError::Request(format!(
+            "programs and figures of `{name}` are not selected one by one; those of `tom` are"
+        )))
+    }
 }
 
 /// What came of it.
@@ -119,15 +149,17 @@ pub fn reproduce(
     let mut directory = out.join(format!("reproduce-{}", request.paper.name()));
     let part = request.part.as_deref();
     check_part(request.paper, part)?;
+    request.selection.check(request.paper)?;
     let (mut page, rows) = match request.paper {
         Paper::Buddy => buddy::reproduce(request.effort, &directory, begins)?,
         Paper::Cmd => cmd::reproduce(request.effort, &directory, begins)?,
         Paper::Uvm => uvm::reproduce(request.effort, part, &directory, begins)?,
-        Paper::Tom => tom::reproduce(request.effort, &directory, begins)?,
+        Paper::Tom => tom::reproduce(request.effort, &request.selection, &directory, begins)?,
     };
     page.summary = Some(beside(&rows));
     // The page of a part stands beside that of the whole, and uses the same runs.
     directory.extend(part);
+    directory.extend(request.selection.folder());
     let headline = headline(request.paper, &rows);
     page.save(&headline, &directory)?;
     Ok(Reproduction { page, headline, rows, directory })
@@ -159,6 +191,14 @@ mod tests {
         let misspelt = check_part(Paper::Uvm, Some("lop")).expect_err("unknown").to_string();
         assert!(misspelt.contains("did you mean `loop`?"), "{misspelt}");
         assert!(check_part(Paper::Cmd, Some("loop")).expect_err("whole").to_string().contains("as a whole"));
+    }
+
+    #[test]
+    fn programs_are_selected_where_a_study_can_be_made_of_some() {
+        let some = Selection { programs: vec!["KM".into()], figure: Some("8".into()) };
+        assert_eq!(some.folder().as_deref(), Some("KM-8"));
+        assert!(some.check(Paper::Tom).is_ok() && Selection::default().check(Paper::Cmd).is_ok());
+        assert!(some.check(Paper::Cmd).expect_err("whole").to_string().contains("those of `tom` are"));
     }
 
     #[test]

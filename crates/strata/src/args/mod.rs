@@ -240,6 +240,7 @@ Examples:
   strata reproduce uvm                   unified memory: prefetchers, predictors trained and in the loop
   strata reproduce uvm --part learning   only how well predictors predict; `loop`: only prefetchers in a machine
   strata reproduce tom                   near-data processing: all figures and sensitivities
+  strata reproduce tom --program KM --figure 8   one program, one figure, and no other runs
   strata reproduce all --quick           all four
   strata reproduce buddy --json | jq '.rows[] | select(.verdict == \"close\")'
 
@@ -260,6 +261,12 @@ pub(crate) struct Reproduce {
     /// Only one part of a study that has several: uvm has `loop` and `learning`
     #[arg(long, value_name = "NAME")]
     pub(crate) part: Option<String>,
+    /// Only this program of tom, as its paper abbreviates it; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) program: Vec<String>,
+    /// Only this figure of tom, and the runs that it needs: a number, or the name of a sensitivity
+    #[arg(long, value_name = "NAME")]
+    pub(crate) figure: Option<String>,
     /// Print every table; all of them are on the page
     #[arg(long, short)]
     pub(crate) verbose: bool,

@@ -4,7 +4,7 @@ use crate::args::Reproduce;
 use crate::output::{self, Failure};
 use crate::progress::Series;
 use std::process::ExitCode;
-use strata_lab::reproduce::{Effort, Paper, ReproduceRequest, reproduce as run, to_json};
+use strata_lab::reproduce::{Effort, Paper, ReproduceRequest, Selection, reproduce as run, to_json};
 
 pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, Failure> {
     let effort = match (args.quick, args.full) {
@@ -15,7 +15,8 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
     for paper in Paper::named(&args.paper)? {
         let mut line = Series::new();
-        let request = ReproduceRequest { paper, effort, part: args.part.clone(), out: args.out.clone() };
+        let selection = Selection { programs: args.program.clone(), figure: args.figure.clone() };
+        let request = ReproduceRequest { paper, effort, part: args.part.clone(), selection, out: args.out.clone() };
         let reproduction = run(&request, &mut |step| line.begins(step.done, step.of, step.name))?;
         drop(line);
         if !args.json {

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use strata_lab::{DEFAULT_OUT, LabError, Monitor, Registry, RunRequest, What, table};
+use strata_lab::{DEFAULT_OUT, LabError, Monitor, Registry, RunRequest, What, equal_cost, table};
 
 pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
     let (json, printed_json, verbose) = (args.json.clone(), args.prints_json(), args.verbose);
@@ -32,7 +32,14 @@ pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
     match json {
         Some(_) if printed_json => output::json(&result.to_json())?,
         Some(path) => strata_lab::write_json(&path, &result.to_json())?,
-        None => output::text(&table::run_result(&result, verbose))?,
+        None => {
+            output::text(&table::run_result(&result, verbose))?;
+            if result.is_success()
+                && let Some(plain) = equal_cost(&request, &monitor)?
+            {
+                output::text(&plain.text(&result))?;
+            }
+        }
     }
     if let Some(error) = &result.error {
         output::message(&format!("error: {error}\n"));

@@ -1,5 +1,6 @@
 //! The paper's numbers beside ours.
 
+use super::figures::PRESSING;
 use super::suite::{
     BASELINE, CROSS, CTRL_BMAP, CTRL_ORACLE, CTRL_TMAP, IDEAL, INCOHERENT, INTERNAL_1X, NOCTRL_BMAP, NOCTRL_ORACLE,
     NOCTRL_TMAP, Scheme, WARPS_4X,
@@ -19,8 +20,8 @@ struct Table<'a> {
     rows: Vec<Row>,
 }
 
-/// All rows; `sweeps` adds those of the sensitivity studies.
-pub(super) fn rows(timings: &[Timing], sweeps: bool) -> Vec<Row> {
+/// All rows; those of the sensitivity studies are made of `varied`, if there is anything.
+pub(super) fn rows(timings: &[Timing], varied: &[Timing]) -> Vec<Row> {
     let mut table = Table { timings, paper: PaperNumbers::of(Paper::Tom), rows: Vec::new() };
     table.motivation();
     table.placement();
@@ -28,7 +29,9 @@ pub(super) fn rows(timings: &[Timing], sweeps: bool) -> Vec<Row> {
     table.traffic();
     table.energy();
     table.hardware();
-    if sweeps {
+    table.pressing();
+    if !varied.is_empty() {
+        table.timings = varied;
         table.sensitivity();
     }
     table.rows
@@ -164,6 +167,36 @@ impl Table<'_> {
             ("area_mm2", "area of the bit cells of 64 SMs, mm2", Some(storage.cells_mm2(64))),
         ] {
             self.add("Section 6.6", ANY, metric, path, ours);
+        }
+    }
+
+    /// The means that the paper's are best compared with: of programs that press on the links as its own do.
+    fn pressing(&mut self) {
+        let pressing = |value: &dyn Fn(&Timing) -> Option<f64>| {
+            mean(self.timings.iter().filter(|t| t.presses_on_links()).map(value))
+        };
+        let means = [
+            ("Figure 2", "ideal speed-up", "speedup.ideal", pressing(&|t| gain(t, IDEAL))),
+            ("Figure 8", "speed-up, no-ctrl, tmap", "speedup.noctrl_tmap", pressing(&|t| gain(t, NOCTRL_TMAP))),
+            ("Figure 8", "speed-up, ctrl, tmap", "speedup.ctrl_tmap", pressing(&|t| gain(t, CTRL_TMAP))),
+            (
+                "Figure 9",
+                "traffic saved, ctrl, tmap",
+                "traffic_reduction.ctrl_tmap",
+                pressing(&|t| saved(t, CTRL_TMAP, Point::traffic)),
+            ),
+            (
+                "Figure 10",
+                "energy saved, ctrl, tmap",
+                "energy_reduction.ctrl_tmap",
+                pressing(&|t| saved(t, CTRL_TMAP, |p| p.energy)),
+            ),
+        ];
+        for (item, metric, path, ours) in means {
+            self.add(item, PRESSING, metric, path, ours);
+            if let Some(row) = self.rows.last_mut() {
+                row.standing = Standing::Repeats("the mean of all");
+            }
         }
     }
 

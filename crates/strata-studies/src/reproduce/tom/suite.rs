@@ -13,7 +13,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// How much of it is run.
+    /// How much of it is run; sensitivities are studied one effort below.
     pub(super) fn size(&self, effort: Effort) -> &'static str {
         self.sizes[match effort {
             Effort::Quick => 0,
@@ -90,12 +90,39 @@ pub(super) const CROSS: [(&str, Scheme); 3] = [
     ("0_25x", near("cross 0.25x", &["stacks.cross_link.bandwidth=20 GB/s"])),
     ("1x", near("cross 1x", &["stacks.cross_link.bandwidth=80 GB/s"])),
 ];
-/// Figure 6 in time.
-pub(super) const LEARNED: [Scheme; 2] =
-    [near("learn 0.5 %", &["tom.learning_share=0.005"]), near("learn 1 %", &["tom.learning_share=0.01"])];
+/// Figure 6 in time; and instances watched to their ends however long they are, which a short learning phase may not wait for.
+pub(super) const LEARNED: [Scheme; 3] = [
+    near("learn 0.5 %", &["tom.learning_share=0.005"]),
+    near("learn 1 %", &["tom.learning_share=0.01"]),
+    near("whole instances", &["tom.learning_most=0"]),
+];
 /// The way to the host while learning: 1 us is our choice.
 pub(super) const HOST: [Scheme; 2] =
     [near("host 0.5 us", &["host_link.latency=0.5 us"]), near("host 4 us", &["host_link.latency=4 us"])];
+/// Granularity of allocations: 64 KiB is our choice.
+pub(super) const PAGES: [Scheme; 2] = [near("pages of 4 KiB", &["tom.page=4 KiB"]), near("2 MiB", &["tom.page=2 MiB"])];
+/// Pairs of higher bits in the baseline map's stack: two are our choice. The baseline, and TOM on that map.
+pub(super) const PAIRS: [(Scheme, Scheme); 2] = [
+    (
+        plain("no pair, baseline", &["stacks.hashed_pairs=0"]),
+        near("no pair", &["stacks.hashed_pairs=0", "tom.mapping=baseline"]),
+    ),
+    (
+        plain("one pair, baseline", &["stacks.hashed_pairs=1"]),
+        near("one pair", &["stacks.hashed_pairs=1", "tom.mapping=baseline"]),
+    ),
+];
+/// Section 4.4.1: TLBs, whose walks cross stacks. The baseline, and TOM.
+pub(super) const TRANSLATED: (Scheme, Scheme) =
+    (plain("TLBs, baseline", &["tlb.enabled=true"]), near("TLBs", &["tlb.enabled=true"]));
+/// Section 4.4.2 to the letter.
+pub(super) const EVERY_SPAWN: Scheme = near("dropped at every spawn", &["tom.invalidation=every-spawn"]);
+/// Beyond the paper: the stack that holds most of what the first segment accesses, lines that all lanes share left out.
+pub(super) const MAJORITY: Scheme = near("stack of most lines", &["tom.stack=most-lines"]);
+pub(super) const MAJORITY_BMAP: Scheme =
+    near("stack of most lines, bmap", &["tom.stack=most-lines", "tom.mapping=baseline"]);
+/// Beyond the paper: a stack's SM fetches the sectors that it needs, not whole lines.
+pub(super) const SECTORED: Scheme = near("sectored L1 on stacks", &["stacks.sectored_l1=true"]);
 /// When a channel is busy: 90 % is our choice.
 pub(super) const BUSY: [Scheme; 3] = [
     near("busy from 70 %", &["tom.busy_threshold=0.7"]),
@@ -133,20 +160,6 @@ pub(super) const STACKS: [(Scheme, Scheme); 3] = [
         ),
     ),
 ];
-
-impl Scheme {
-    /// All of them; `sweeps` adds those of the sensitivity studies.
-    pub(super) fn all(sweeps: bool) -> Vec<Self> {
-        let mut all = vec![BASELINE, NOCTRL_BMAP, NOCTRL_TMAP, CTRL_BMAP, CTRL_TMAP, IDEAL, NOCTRL_ORACLE, CTRL_ORACLE];
-        if sweeps {
-            all.extend([ALU_AWARE, ALU_AWARE_4X, WARPS_2X, WARPS_4X, INTERNAL_1X, INCOHERENT]);
-            all.extend(CROSS.map(|(_, scheme)| scheme));
-            all.extend(LEARNED.into_iter().chain(HOST).chain(BUSY));
-            all.extend(STACKS.iter().flat_map(|&(baseline, tom)| [baseline, tom]));
-        }
-        all
-    }
-}
 
 #[cfg(test)]
 impl Program {

@@ -1,5 +1,6 @@
 //! Every program on every machine, and surveyed without time.
 
+use super::ceiling::{Rates, ceiling};
 use super::suite::{BASELINE, Program, Scheme};
 use crate::mechanisms::{combination, registry};
 use crate::reproduce::Effort;
@@ -13,7 +14,7 @@ use strata_run::parallel;
 use strata_run::preparation::RunPreparation;
 use strata_run::{Monitor, Step};
 use strata_run::{RunRequest, What};
-use strata_tom::analyser::MAPPINGS;
+use strata_tom::analyser::{BASELINE_MAPS, MAPPINGS, WITH_PAIRS};
 use strata_tom::candidate::{Assumptions, MostLive, find, most_live};
 use strata_tom::settings::Settings as TomSettings;
 use strata_workloads::Workload;
@@ -41,6 +42,10 @@ pub(super) struct Point {
     /// Thread instructions, and those on stacks.
     pub(super) instructions: f64,
     pub(super) offloaded: f64,
+    /// Sectors that vaults moved, machine instructions of warps, and lines that load/store units took.
+    pub(super) vault_sectors: f64,
+    pub(super) issues: f64,
+    pub(super) line_accesses: f64,
     pub(super) passed: bool,
 }
 
@@ -59,6 +64,9 @@ impl Point {
             energy: result.count("gpu.energy.total"),
             instructions: result.count("gpu.sm.thread_instructions"),
             offloaded: result.count("gpu.offload.thread_instructions"),
+            vault_sectors: result.sum(&["gpu.dram.reads", "gpu.dram.writes"]),
+            issues: result.count("gpu.sm.warp_instructions"),
+            line_accesses: result.count("gpu.requests"),
             passed: result.passed(),
         }
     }
@@ -80,6 +88,8 @@ pub(super) struct Surveyed {
     /// Share of accesses to the stack that their instance runs on: baseline map, the mapping that the first instances suggest,
     /// best mapping.
     pub(super) accesses: [f64; 3],
+    /// The same of instances on one stack and of accesses, with a baseline map of so many exclusive-ored pairs.
+    pub(super) by_pairs: [[f64; 2]; BASELINE_MAPS],
     /// Share of fixed offsets of each candidate that ran.
     pub(super) fixed: Vec<f64>,
     /// Registers alive at once in its candidates and in its threads.
@@ -91,6 +101,9 @@ pub(super) struct Timing {
     pub(super) program: Program,
     pub(super) surveyed: Surveyed,
     pub(super) points: Vec<(Scheme, Result<Point, String>)>,
+    /// How fast it could get by bandwidths alone, over the baseline, and what the limit is.
+    pub(super) ceiling: Option<f64>,
+    pub(super) limit: Option<&'static str>,
 }
 
 impl Timing {
@@ -102,6 +115,11 @@ impl Timing {
     /// How much faster than the baseline: 1 is as fast.
     pub(super) fn speed(&self, scheme: Scheme) -> Option<f64> {
         Some(self.point(BASELINE)?.cycles / self.point(scheme)?.cycles)
+    }
+
+    /// True if the baseline uses more than half of the links, as section 5.3 asks of programs.
+    pub(super) fn presses_on_links(&self) -> bool {
+        self.point(BASELINE).is_some_and(|p| p.link_use > 0.5)
     }
 
     /// A number of a run over that of another.
@@ -149,6 +167,9 @@ fn survey(program: Program, effort: Effort, runs: &Runs) -> Result<Surveyed, Lab
         best: one_stack(best),
         learned: LEARNING.map(|part| one_stack(after(part))),
         accesses: [None, after(LEARNING[0]), best].map(on_first),
+        by_pairs: std::array::from_fn(|pairs| {
+            [seen.one_stack_share(WITH_PAIRS + pairs), seen.first_stack_share(WITH_PAIRS + pairs)]
+        }),
         fixed: survey.offsets.iter().filter_map(|(_, _, offsets)| offsets.fixed_share()).collect(),
         live: live(program),
     })
@@ -166,9 +187,7 @@ pub(super) fn study(
     let name = |program: &Program| format!("{}, without time", program.name);
     let surveys = parallel::map(programs, threads, name, begins, |program| survey(*program, effort, runs));
     let surveys: Vec<Surveyed> = surveys.into_iter().collect::<Result<_, LabError>>()?;
-    let config = gpus::gpu(BASELINE.gpu, &[""; 0])?.config;
-    let bytes_per_second = f64::from(config.stacks.count) * config.stacks.link.gb_per_s * 1e9;
-    let rate = bytes_per_second / (config.clock.core.khz() as f64 * 1e3);
+    let rates = Rates::of_table_1()?;
     let jobs: Vec<(Program, Scheme)> =
         programs.iter().flat_map(|program| schemes.iter().map(move |scheme| (*program, *scheme))).collect();
     let name = |(program, scheme): &(Program, Scheme)| format!("{} on {}", program.name, scheme.name);
@@ -181,7 +200,7 @@ pub(super) fn study(
         })?;
         Ok(match result.error() {
             Some(error) => Err(error.to_owned()),
-            None => Ok(Point::of(&result, rate)),
+            None => Ok(Point::of(&result, rates.link)),
         })
     });
     let points: Vec<Result<Point, String>> = points.into_iter().collect::<Result<_, LabError>>()?;
@@ -189,7 +208,9 @@ pub(super) fn study(
     Ok(by_program
         .map(|((&program, surveyed), points)| {
             let points = schemes.iter().copied().zip(points.iter().cloned()).collect();
-            Timing { program, surveyed, points }
+            let timing = Timing { program, surveyed, points, ceiling: None, limit: None };
+            let (ceiling, limit) = ceiling(&rates, &timing).unzip();
+            Timing { ceiling, limit, ..timing }
         })
         .collect())
 }
