@@ -144,6 +144,9 @@ pub(crate) struct Run {
     /// Change a parameter of that machine or of a mechanism; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Do not run a learned prefetcher's program with the tree and with 2 MB on first touch, too, to compare
+    #[arg(long)]
+    pub(crate) alone: bool,
     /// Print one JSON object, or write it to a file; with a CUDA program only to a file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
@@ -152,9 +155,11 @@ pub(crate) struct Run {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// List the built-in programs
+/// List the built-in programs, or describe one
 #[derive(Args)]
 pub(crate) struct Workloads {
+    /// One program: its sizes, its kernels, how to run it
+    pub(crate) name: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
-use strata_lab::{LabError, Monitor, Registry, RunRequest, What, table};
+use strata_lab::{LabError, Monitor, Registry, RunRequest, What, prefetch, table};
 
 pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
     let (json, printed_json) = (args.json.clone(), args.prints_json());
@@ -16,6 +16,7 @@ pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
         None => return Ok(super::cuda::run(args, registry)),
     };
     let name = what.name();
+    let alone = args.alone;
     let request = request(args, what, registry)?;
     let bar = ProgressBar::new_spinner();
     let monitor = Arc::new(monitor(bar.clone(), printed_json));
@@ -26,10 +27,14 @@ pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
     for warning in &result.warnings {
         output::message(&format!("warning: {warning}\n"));
     }
+    let compares = json.is_none() && !alone && result.is_success() && prefetch::is_learned(&request);
     match json {
         Some(_) if printed_json => output::json(&result.to_json())?,
         Some(path) => strata_lab::write_json(&path, &result.to_json())?,
         None => output::text(&table::run_result(&result))?,
+    }
+    if compares {
+        output::text(&format!("\n{}", prefetch::beside_simple_prefetchers(&request, &result)?))?;
     }
     if let Some(error) = &result.error {
         output::message(&format!("error: {error}\n"));
