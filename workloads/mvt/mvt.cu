@@ -1,8 +1,8 @@
-// x1 += A y1 and x2 += A^T y2, with 32x8 blocks on a one-dimensional grid.
+// x1 += A y1 and x2 += A^T y2, with a thread per row (or column) on a one-dimensional grid.
 //
-// The eight threads of a block that share threadIdx.x repeat the same row (or column), as the studied launch shape makes
-// them. All eight read the old value before any of them writes (the barrier), then write the same running sums; the
-// last store to a location is always a complete sum, so the result does not depend on the order of the warps.
+// In blocks of two dimensions, threads that share threadIdx.x repeat the same row (or column). All of them read the old value
+// before any of them writes (the barrier), then write the same running sums; the last store to a location is always a
+// complete sum, so the result does not depend on the order of the warps.
 
 extern "C" __global__ void mvt_kernel1(int n, const float *a, const float *y1, float *x1)
 {

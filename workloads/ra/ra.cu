@@ -1,4 +1,4 @@
-// Random access: one thread in a hundred, told by its key, reads a random entry of a table and writes it somewhere.
+// Random access: every hundredth thread reads its key, then a random entry of a table, and writes that somewhere.
 //
 // `mask` is one less than the number of keys, a power of two. Slots are a permutation of the threads, so no two threads
 // write the same one.
@@ -6,10 +6,8 @@
 extern "C" __global__ void random_access(unsigned mask, const unsigned *keys, unsigned *found, const unsigned *table)
 {
     const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
-    if (thread > mask)
+    if (thread > mask || thread % 100 != 0)
         return;
     const unsigned key = keys[thread];
-    if (key % 100 != 0)
-        return;
-    found[thread * 2654435761u & mask] = table[key / 100 & mask] ^ key;
+    found[thread * 2654435761u & mask] = table[key & mask] ^ key;
 }

@@ -1,5 +1,6 @@
 //! A request to the GMMU as a predictor sees it, and the thirteen features of the prefetching paper (Figure 3).
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 /// One request.
@@ -35,6 +36,70 @@ pub struct Access {
 const PAGE: u64 = 4 << 10;
 const BLOCK: u64 = 64 << 10;
 const ROOT: u64 = 2 << 20;
+
+/// What is predicted.
+///
+/// Of pages, every request counts, and the label is the page some requests later, as in the paper. Of blocks and roots only
+/// the first request of a launch to each of them counts: what a far fault brings along is not worth a prediction, and what comes
+/// next after it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// 4 KB.
+    #[default]
+    Page,
+    /// 64 KB.
+    Block,
+    /// 2 MB.
+    Root,
+}
+
+impl Unit {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Page, Self::Block, Self::Root];
+
+    /// Its name in tables and arguments.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Block => "block",
+            Self::Root => "root",
+        }
+    }
+
+    /// Its bytes.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::Page => PAGE,
+            Self::Block => BLOCK,
+            Self::Root => ROOT,
+        }
+    }
+
+    /// What lies between two requests, in such units.
+    pub(crate) fn delta(self, to: &Access, from: &Access) -> i64 {
+        (to.page / self.bytes()) as i64 - (from.page / self.bytes()) as i64
+    }
+
+    /// The first byte of the unit that lies `delta` of them behind that of a page, if there is one.
+    pub(crate) fn after(self, page: u64, delta: i64) -> Option<u64> {
+        let unit = i64::try_from(page / self.bytes()).ok()?.checked_add(delta)?;
+        u64::try_from(unit).ok()?.checked_mul(self.bytes())
+    }
+}
+
+/// Which requests of a stream count for a unit.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FirstTouches {
+    seen: FxHashSet<(u32, u32, u64)>,
+}
+
+impl FirstTouches {
+    /// True if a request counts.
+    pub(crate) fn counts(&mut self, unit: Unit, access: &Access) -> bool {
+        unit == Unit::Page || self.seen.insert((access.run, access.kernel, access.page / unit.bytes()))
+    }
+}
 
 /// A feature of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -126,11 +191,6 @@ impl Feature {
     }
 }
 
-/// The page that lies `delta` pages behind another, if there is one.
-pub(crate) fn page_after(page: u64, delta: i64) -> Option<u64> {
-    u64::try_from(delta.checked_mul(PAGE as i64)?.checked_add(page as i64)?).ok()
-}
-
 /// Which requests make a sequence together (Table 2, and section 6 for the last).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -147,11 +207,13 @@ pub enum Cluster {
     Warp,
     /// Those of one warp of one SM.
     SmWarp,
+    /// Those to one array.
+    Array,
 }
 
 impl Cluster {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Pc, Self::Kernel, Self::Sm, Self::Cta, Self::Warp, Self::SmWarp];
+    pub const ALL: [Self; 7] = [Self::Pc, Self::Kernel, Self::Sm, Self::Cta, Self::Warp, Self::SmWarp, Self::Array];
 
     /// Its name in tables and arguments.
     pub const fn name(self) -> &'static str {
@@ -162,6 +224,7 @@ impl Cluster {
             Self::Cta => "cta",
             Self::Warp => "warp",
             Self::SmWarp => "sm+warp",
+            Self::Array => "array",
         }
     }
 
@@ -174,6 +237,27 @@ impl Cluster {
             Self::Cta => access.cta,
             Self::Warp => access.warp.into(),
             Self::SmWarp => u64::from(access.sm) << 32 | u64::from(access.warp),
+            Self::Array => access.array,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_roots_only_the_first_request_of_a_launch_counts() {
+        let request = |kernel, page: u64| Access { kernel, page: page << 12, ..Access::default() };
+        let stream = [(0, 3), (0, 5), (0, 600), (0, 3), (1, 3), (1, 700)].map(|(kernel, page)| request(kernel, page));
+        let counting = |unit| {
+            let mut touches = FirstTouches::default();
+            stream.iter().filter(|access| touches.counts(unit, access)).count()
+        };
+        assert_eq!(Unit::ALL.map(counting), [6, 4, 4]);
+        assert_eq!(Unit::Root.delta(&stream[2], &stream[0]), 1);
+        assert_eq!(Unit::Root.after(stream[2].page, -1), Some(0));
+        assert_eq!(Unit::Root.after(stream[0].page, -1), None);
+        assert_eq!(Unit::Page.after(stream[0].page, 2), Some(5 << 12));
     }
 }

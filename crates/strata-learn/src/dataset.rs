@@ -3,7 +3,7 @@
 //! A sample is the request at its end: the history is that request and the 29 before it in its cluster, the label is the page
 //! `distance` requests later less its own page.
 
-use crate::access::{Access, Cluster, Feature};
+use crate::access::{Access, Cluster, Feature, FirstTouches, Unit};
 use crate::error::LearnError;
 use crate::random::Random;
 use crate::vocabulary::{UNKNOWN, Vocabulary};
@@ -24,6 +24,9 @@ pub struct Task {
     pub features: Vec<Feature>,
     /// How many requests later: 1 to 30.
     pub distance: usize,
+    /// What is predicted, and which requests count.
+    #[serde(default)]
+    pub unit: Unit,
     /// Requests that a history has at least, 1 to 30; before the first there are unknown ones. The paper's sequences are whole;
     /// in a machine, warps must be foreseen that have just begun.
     pub least: usize,
@@ -101,7 +104,9 @@ pub struct Dataset {
 impl Dataset {
     /// Of a trace; an error if no cluster is long enough for a single sequence.
     pub fn new(accesses: &[Access], task: Task) -> Result<Self, LearnError> {
-        let mut order: Vec<u32> = (0..accesses.len() as u32).collect();
+        let mut touches = FirstTouches::default();
+        let mut order: Vec<u32> =
+            (0..accesses.len() as u32).filter(|&at| touches.counts(task.unit, &accesses[at as usize])).collect();
         let cluster = |at: u32| {
             let access = &accesses[at as usize];
             (access.run, task.cluster.key(access))
@@ -121,7 +126,7 @@ impl Dataset {
             let later = at + task.distance;
             if begins.get(later) == Some(&begins[at]) {
                 let [from, to] = [at, later].map(|at| &accesses[order[at] as usize]);
-                labels[at] = Feature::PageDelta.of(to, from);
+                labels[at] = task.unit.delta(to, from);
                 if at + 1 >= begins[at] as usize + task.least {
                     samples.push(at as u32);
                 }

@@ -130,6 +130,8 @@ impl Distilled {
             let found = model.parameters().tensors().iter().find(|tensor| tensor.name == name)?;
             parameters.get(found.range.clone())
         };
+        // A delta, of pages or of larger units, and the program counter.
+        let embedding = |k: usize| tensor(&format!("embedding.{}", spec.features[k].0.name()));
         let wide = |numbers: &[f32], first: usize| {
             let mut wide = [0.0; ROOM];
             wide[first..first + numbers.len()].copy_from_slice(numbers);
@@ -154,8 +156,8 @@ impl Distilled {
         let positions = positions(HISTORY, WIDTH);
         let table = |values: &[f32], first: usize| values.chunks_exact(HALF).map(|row| wide(row, first)).collect();
         Some(Self {
-            deltas: table(tensor("embedding.page_delta")?, 0),
-            pcs: table(tensor("embedding.pc")?, HALF),
+            deltas: table(embedding(0)?, 0),
+            pcs: table(embedding(1)?, HALF),
             positions: std::array::from_fn(|token| wide(&positions[token * WIDTH..(token + 1) * WIDTH], 0)),
             query: map(tensor("attention.query.weight")?, tensor("attention.query.bias")?)?,
             out: map(tensor("attention.out.weight")?, tensor("attention.out.bias")?)?,

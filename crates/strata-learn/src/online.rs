@@ -3,7 +3,7 @@
 //!
 //! Training costs no simulated time, as in the prefetching paper (section 7.3).
 
-use crate::access::{Access, page_after};
+use crate::access::{Access, FirstTouches, Unit};
 use crate::dataset::{Dataset, HISTORY, Split, Vocabularies, evenly_spaced};
 use crate::inference::Predictor;
 use crate::train::{Plan, State, train};
@@ -39,6 +39,7 @@ struct History {
 pub struct Online {
     predictor: Predictor,
     rules: Rules,
+    touches: FirstTouches,
     histories: FxHashMap<u64, History>,
     /// The cluster of the last request.
     current: Option<u64>,
@@ -55,6 +56,7 @@ impl Online {
         Self {
             predictor,
             rules,
+            touches: FirstTouches::default(),
             histories: FxHashMap::default(),
             current: None,
             heard: Vec::new(),
@@ -69,8 +71,13 @@ impl Online {
         self.trainings
     }
 
-    /// A request, after so many thread instructions.
-    pub fn observe(&mut self, access: &Access) {
+    /// What it foresees.
+    pub fn unit(&self) -> Unit {
+        self.predictor.trained().task.unit
+    }
+
+    /// A request, after so many thread instructions; false if it does not count for the unit.
+    pub fn observe(&mut self, access: &Access) -> bool {
         if let Some(every) = self.rules.fine_tune {
             if access.instructions >= self.next_training {
                 self.fine_tune();
@@ -80,7 +87,11 @@ impl Online {
                 self.heard.push(*access);
             }
         }
+        self.current = None;
         let trained = self.predictor.trained();
+        if !self.touches.counts(trained.task.unit, access) {
+            return false;
+        }
         let key = trained.task.cluster.key(access);
         let width = trained.task.features.len();
         let history = self.histories.entry(key).or_insert_with(|| {
@@ -94,15 +105,16 @@ impl Online {
         }
         history.last = *access;
         self.current = Some(key);
+        true
     }
 
     /// The pages that will be asked for next in the cluster of the last request, likeliest first.
     pub fn predict(&mut self, pages: &mut Vec<u64>) {
         let Some(history) = self.current.and_then(|key| self.histories.get(&key)) else { return };
         self.predictor.likeliest(&history.ids, self.rules.top, self.rules.confidence, &mut self.classes);
-        let labels = &self.predictor.trained().words.labels;
-        let deltas = self.classes.iter().filter_map(|&class| labels.value(class));
-        pages.extend(deltas.filter_map(|delta| page_after(history.last.page, delta)));
+        let trained = self.predictor.trained();
+        let deltas = self.classes.iter().filter_map(|&class| trained.words.labels.value(class));
+        pages.extend(deltas.filter_map(|delta| trained.task.unit.after(history.last.page, delta)));
     }
 
     /// Learns from what was heard since the last time.

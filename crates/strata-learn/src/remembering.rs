@@ -1,7 +1,7 @@
 //! Tables that predict in a machine: what an engineer would build before a model. They hear requests as [`crate::online::Online`]
 //! does and foresee the next one; with the few requests of most warps, none further away would ever be learned.
 
-use crate::access::{Access, Cluster, Feature, page_after};
+use crate::access::{Access, Cluster, FirstTouches, Unit};
 use rustc_hash::FxHashMap;
 
 /// What a table remembers.
@@ -27,6 +27,8 @@ impl Table {
 /// A table that learns as it hears.
 pub struct Remembering {
     table: Table,
+    unit: Unit,
+    touches: FirstTouches,
     /// The last request of each warp, or of each instruction of it, and the delta by which it was reached.
     last: FxHashMap<(u64, u32), (Access, Option<i64>)>,
     /// What followed a delta.
@@ -36,16 +38,30 @@ pub struct Remembering {
 
 impl Remembering {
     /// Nothing heard yet.
-    pub fn new(table: Table) -> Self {
-        Self { table, last: FxHashMap::default(), next: FxHashMap::default(), foreseen: None }
+    pub fn new(table: Table, unit: Unit) -> Self {
+        let (last, next) = (FxHashMap::default(), FxHashMap::default());
+        Self { table, unit, touches: FirstTouches::default(), last, next, foreseen: None }
     }
 
-    /// A request.
-    pub fn observe(&mut self, access: &Access) {
-        let warp = Cluster::SmWarp.key(access);
-        let key = (warp, if self.table == Table::Stride { access.pc } else { 0 });
+    /// What it foresees.
+    pub fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// A request; false if it does not count for the unit.
+    pub fn observe(&mut self, access: &Access) -> bool {
+        self.foreseen = None;
+        if !self.touches.counts(self.unit, access) {
+            return false;
+        }
+        // Warps do not come back to blocks and roots often enough to have a stride in them: arrays do.
+        let key = match (self.unit, self.table) {
+            (Unit::Page, Table::Stride) => (Cluster::SmWarp.key(access), access.pc),
+            (Unit::Page, Table::Markov) => (Cluster::SmWarp.key(access), 0),
+            _ => (Cluster::Array.key(access), 0),
+        };
         let before = self.last.get(&key).copied();
-        let delta = before.map(|(last, _)| Feature::PageDelta.of(access, &last));
+        let delta = before.map(|(last, _)| self.unit.delta(access, &last));
         self.last.insert(key, (*access, delta));
         let follows = match (self.table, delta) {
             (_, None) => None,
@@ -57,7 +73,8 @@ impl Remembering {
                 self.next.get(&delta).copied()
             }
         };
-        self.foreseen = follows.and_then(|delta| page_after(access.page, delta));
+        self.foreseen = follows.and_then(|delta| self.unit.after(access.page, delta));
+        true
     }
 
     /// The page that will be asked for after the last request, if it knows.
@@ -73,7 +90,7 @@ mod tests {
     /// Pages that warps ask for, as (warp, program counter, page), and the page that is foreseen in the end.
     #[track_caller]
     fn check(table: Table, requests: &[(u32, u32, u64)], foreseen: Option<u64>) {
-        let mut remembering = Remembering::new(table);
+        let mut remembering = Remembering::new(table, Unit::Page);
         for &(warp, pc, page) in requests {
             remembering.observe(&Access { warp, pc, page: page << 12, ..Access::default() });
         }
@@ -92,5 +109,17 @@ mod tests {
         let first = [(0, 1, 10), (0, 1, 11), (0, 1, 31)];
         check(Table::Markov, &first, None);
         check(Table::Markov, &[&first[..], &[(5, 1, 100), (5, 1, 101)]].concat(), Some(121));
+    }
+
+    #[test]
+    fn a_stride_of_roots_is_that_of_an_array() {
+        let mut remembering = Remembering::new(Table::Stride, Unit::Root);
+        let mut hears = |warp, array, root: u64| {
+            remembering.observe(&Access { warp, array, page: root << 21, ..Access::default() })
+        };
+        assert!(hears(0, 0, 0) && hears(1, 90, 90) && hears(2, 0, 1));
+        assert!(!hears(3, 0, 0), "it is not the first");
+        assert!(hears(4, 90, 91));
+        assert_eq!(remembering.predict(), Some(92 << 21));
     }
 }

@@ -3,7 +3,7 @@
 //! Where the prefetching paper is silent: 8 heads, a feed-forward layer of 1024 and one linear layer from all 30 tokens to the
 //! classes follow from the sizes of its Tables 6 and 7 (see `memory`); widths of features are a choice that sums to its 200.
 
-use crate::access::{Cluster, Feature};
+use crate::access::{Cluster, Feature, Unit};
 use crate::dataset::{HISTORY, Task, Vocabularies};
 use crate::layers::{ALIKE, UNLIKE};
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl Kind {
             // Figure 9 does not say; they get the tokens of the revised predictor and the clusters of the Transformer.
             _ => (Cluster::Sm, vec![Feature::PageDelta, Feature::Pc]),
         };
-        Task { cluster, features, distance, least: HISTORY, shuffled: false }
+        Task { cluster, features, distance, unit: Unit::Page, least: HISTORY, shuffled: false }
     }
 
     /// Numbers of a token.
@@ -159,8 +159,8 @@ const SMALL: usize = 32;
 /// `total` numbers shared out among features: more for those that the paper found to carry the knowledge (section 5.3).
 fn widths(features: &[Feature], total: usize) -> Vec<usize> {
     let weight = |feature: &Feature| match (feature, total) {
-        // The revised predictor has 6 and 6.
-        (Feature::PageDelta | Feature::Pc, 12) => 1,
+        // The revised predictor has 6 and 6, and so has the distilled one whatever its two features.
+        (_, 12) => 1,
         (Feature::PageDelta, _) => 48,
         (Feature::Page, _) => 32,
         (Feature::Pc, _) => 24,
@@ -186,6 +186,7 @@ mod tests {
     fn widths_sum_to_the_papers() {
         assert_eq!(widths(&Feature::ALL, 200), [48, 24, 32, 16, 16, 12, 12, 8, 4, 8, 8, 4, 8]);
         assert_eq!(widths(&[Feature::PageDelta, Feature::Pc], 12), [6, 6]);
+        assert_eq!(widths(&[Feature::RootDelta, Feature::Hit], 12), [6, 6]);
         assert_eq!(widths(&[Feature::Cta], 200), [200]);
         assert_eq!(widths(&[Feature::PageDelta, Feature::Pc], 32).iter().sum::<usize>(), 32);
     }

@@ -1,7 +1,7 @@
 //! Models as a whole: that they learn, the same at any number of threads, that what is saved comes back, that one prediction has
 //! the bits of many, and that damaged files are told.
 
-use crate::access::{Access, Cluster, Feature};
+use crate::access::{Access, Cluster, Feature, Unit};
 use crate::baseline::Baseline;
 use crate::checkpoint::Trained;
 use crate::dataset::{Dataset, HISTORY, Protocol, Split, Task, Vocabularies};
@@ -221,7 +221,14 @@ fn traces_that_are_none_are_told() {
     assert!(told(&path).contains("record it again"), "{}", told(&path));
     let few = Dataset::new(
         &requests(40),
-        Task { cluster: Cluster::SmWarp, features: vec![Feature::Pc], distance: 1, least: HISTORY, shuffled: false },
+        Task {
+            cluster: Cluster::SmWarp,
+            features: vec![Feature::Pc],
+            distance: 1,
+            unit: Unit::Page,
+            least: HISTORY,
+            shuffled: false,
+        },
     );
     assert!(few.err().expect("refused").to_string().contains("record a longer run"));
 }

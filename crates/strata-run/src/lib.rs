@@ -62,6 +62,7 @@ pub use run::{run, run_on};
 
 use std::path::Path;
 use strata_core::files;
+pub use strata_workloads::{Info, Resources, Size, Workload};
 
 /// Writes a JSON object to a file, whole or not at all.
 pub fn write_json(path: &Path, value: &serde_json::Value) -> Result<(), LabError> {
@@ -71,6 +72,11 @@ pub fn write_json(path: &Path, value: &serde_json::Value) -> Result<(), LabError
 /// Writes text to a file, whole or not at all.
 pub fn write_text(path: &Path, text: &str) -> Result<(), LabError> {
     files::write_text(path, text).map_err(|e| LabError::io("write", path, e))
+}
+
+/// A built-in program by its name or another one that it is known by.
+pub fn workload(name: &str) -> Result<&'static dyn strata_workloads::Workload, LabError> {
+    strata_workloads::find(name).map_err(|unknown| LabError::Request(unknown.to_string()))
 }
 
 /// The built-in programs, in the order they are listed.

@@ -3,17 +3,12 @@
 use crate::geometry::{Page, Tree};
 use crate::model::{Uvm, Wake};
 use crate::prefetch::Asked;
-use crate::settings::Charge;
+use crate::server::Request;
 use crate::space::Flags;
-use crate::transfer::Incoming;
+use crate::transfer::{Incoming, pages_of};
 use std::ops::Range;
 use strata_sim::seam::Actions;
 use strata_sim::time::Picos;
-
-/// Microseconds of a fault without its copies, and of each page of it: a fit of 22 faults on a GTX 1080 Ti (the traces that
-/// UVMSmart's micro-benchmarks keep).
-const MEASURED_FAULT_US: f64 = 12.1;
-const MEASURED_PAGE_US: f64 = 0.217;
 
 impl Uvm {
     /// Nobody has asked for this page before.
@@ -43,7 +38,9 @@ impl Uvm {
         faults.sort_unstable();
         for (tree, faults) in by_tree(&faults, |page| self.space.geometry.tree(page)) {
             let pages = self.ask_prefetcher(tree, faults, &[]);
-            self.schedule(&pages, faults, true, now);
+            for request in self.requests_for(&pages, faults, true, now) {
+                self.ask_host(request, now, out);
+            }
         }
         faults.clear();
         self.batch = faults;
@@ -73,13 +70,13 @@ impl Uvm {
         pages
     }
 
-    /// Queues pages: a transfer ends at every gap and behind every faulted page; if the prefetcher gathers, not at gaps within a
-    /// block. `charges`: each fault is served before its transfer.
-    pub(crate) fn schedule(&mut self, pages: &[Page], faults: &[Page], charges: bool, now: Picos) {
+    /// The requests that bring pages: a transfer ends at every gap and behind every faulted page; if the prefetcher gathers, not at
+    /// gaps within a block. A request has one faulted page, if `apart`, or all of them.
+    pub(crate) fn requests_for(&mut self, pages: &[Page], faults: &[Page], apart: bool, now: Picos) -> Vec<Request> {
         let since = self.cycle(now);
         let covers = self.prefetcher.covers_faults();
-        let each = pages.len() as u64 / faults.len().max(1) as u64;
         let gathers = self.prefetcher.gathers();
+        let mut requests: Vec<Request> = Vec::new();
         let mut runs: Vec<Range<u32>> = Vec::new();
         for (k, &page) in pages.iter().enumerate() {
             let faulted = faults.binary_search(&page).is_ok();
@@ -102,32 +99,19 @@ impl Uvm {
             let block = |page: Page| self.space.geometry.block(page);
             let gap =
                 pages.get(k + 1).is_none_or(|&next| next.0 != page.0 + 1 && !(gathers && block(next) == block(page)));
-            if faulted && charges {
-                self.charge(each);
-                if self.config.fault_waits_for_prediction {
-                    self.channels.push(Incoming::Service { cycles: self.config.prediction_latency });
-                }
+            if !(faulted || gap) {
+                continue;
             }
-            if faulted || gap {
-                let runs = std::mem::take(&mut runs);
-                self.channels.push(Incoming::Pages { runs, faults: u64::from(faulted), since, blocked: None });
+            if requests.last().is_none_or(|last| faulted && apart && last.faults() > 0) {
+                requests.push(Request { transfers: Vec::new(), demanded: true, since });
             }
+            let Some(request) = requests.last_mut() else { continue };
+            if faulted && self.config.fault_waits_for_prediction {
+                request.transfers.push(Incoming::Service { cycles: self.config.prediction_latency });
+            }
+            request.transfers.push(pages_of(std::mem::take(&mut runs), u64::from(faulted), since));
         }
-    }
-
-    /// Holds the link while a fault is served that brings so many pages, if that is charged.
-    pub(crate) fn charge(&mut self, pages: u64) {
-        let cycles = match self.config.charge {
-            Charge::Beside => return,
-            Charge::Flat => self.cycles_of(self.config.fault_latency_us),
-            Charge::Measured => self.cycles_of(MEASURED_FAULT_US + MEASURED_PAGE_US * pages as f64),
-        };
-        self.channels.push(Incoming::Service { cycles });
-    }
-
-    /// Core cycles of microseconds.
-    fn cycles_of(&self, us: f64) -> u64 {
-        (us * self.clock.khz() as f64 / 1e3) as u64
+        requests
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::geometry::Page;
 use crate::model::{Uvm, Wake};
 use crate::space::{Flags, runs};
-use crate::transfer::Incoming;
+use crate::transfer::pages_of;
 use std::ops::Range;
 use strata_core::{Addr, Bytes, HostEvent};
 use strata_sim::seam::{Action, Actions};
@@ -86,6 +86,11 @@ impl Uvm {
         if pages.is_empty() {
             return;
         }
+        if write {
+            for page in pages.clone().map(Page) {
+                self.space.flags_mut(page).set(Flags::AT_HOST);
+            }
+        }
         if !self.is_driver() {
             // Programs of the baseline wait before they look; one that does not finds what it would have found then.
             if !write {
@@ -145,7 +150,8 @@ impl Uvm {
                 flags.set(Flags::COVERED);
                 self.counts.prefetches += 1;
             }
-            self.channels.push(Incoming::Pages { runs: vec![run], faults: 0, since, blocked: None });
+            self.channels.queued += u64::from(run.end - run.start);
+            self.channels.push(pages_of(vec![run], 0, since), true);
         }
         self.make_room(now, out);
         self.begin_read(now, out);
@@ -184,6 +190,7 @@ impl Uvm {
         self.channels.used = self.channels.used.saturating_sub(pages.len() as u64);
         for &page in pages {
             self.space.leave(Page(page));
+            self.space.flags_mut(Page(page)).set(Flags::AT_HOST);
             self.recency.left(&self.space, Page(page));
         }
         for run in runs(pages) {

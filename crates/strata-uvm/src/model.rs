@@ -8,6 +8,7 @@ use crate::predictions::Predictions;
 use crate::prefetch::{self, Predictor, Prefetcher};
 use crate::record::{GmmuRequest, Recorder};
 use crate::series::{Course, Moment, Series};
+use crate::server::Server;
 use crate::service::Service;
 use crate::settings::{Config, Model, Trigger};
 use crate::space::{Flags, Space};
@@ -50,11 +51,22 @@ pub(crate) enum Wake {
     Nap,
     /// A prediction is ready.
     Predicted,
+    /// The host has served a request.
+    Served,
 }
 
 impl Wake {
-    const ALL: [Self; 8] =
-        [Self::Batch, Self::Read, Self::Write, Self::Waited, Self::Serve, Self::Evict, Self::Nap, Self::Predicted];
+    const ALL: [Self; 9] = [
+        Self::Batch,
+        Self::Read,
+        Self::Write,
+        Self::Waited,
+        Self::Serve,
+        Self::Evict,
+        Self::Nap,
+        Self::Predicted,
+        Self::Served,
+    ];
 }
 
 /// Unified memory.
@@ -74,6 +86,7 @@ pub struct Uvm {
     pub(crate) adaptive: Option<Adaptive>,
     pub(crate) thrashing: Option<Thrashing>,
     pub(crate) service: Service,
+    pub(crate) server: Server,
     pub(crate) recorder: Recorder,
     /// Faults whose walks ended in this cycle.
     pub(crate) batch: Vec<Page>,
@@ -118,6 +131,7 @@ impl Uvm {
             adaptive: config.adaptive.then(Adaptive::default),
             thrashing: config.thrashing.then(Thrashing::default),
             service: Service::default(),
+            server: Server::default(),
             recorder: Recorder::new(machine.sms_per_tpc, config.trace),
             batch: Vec::new(),
             predictions: Predictions::new(config.predictions_in_flight),
@@ -206,10 +220,11 @@ impl Uvm {
         self.counts.used_foreseen += u64::from(foreseen);
     }
 
-    /// An artefact of UVMSmart: a warp only ends while PCI Express is idle (the fetch stage of its `shader.cc`), so that a
-    /// CTA which is done keeps its place while pages move, and no other comes to miss what is on its way.
+    /// An artefact of UVMSmart (`uvm.reclaim=link-idle`): a warp only ends while PCI Express is idle (the fetch stage of its
+    /// `shader.cc`), so that a CTA which is done keeps its place while pages move, and no other comes to miss what is on its
+    /// way.
     fn let_warps_leave(&mut self, out: &mut Actions) {
-        let leave = self.is_driver() || self.channels.idle();
+        let leave = !self.config.reclaims_when_idle || self.channels.idle() && self.server.idle();
         if leave != self.warps_leave {
             self.warps_leave = leave;
             out.push(Action::WarpsMayLeave(leave));
@@ -276,8 +291,7 @@ impl Paging for Uvm {
         if self.records {
             let (address, array) = (self.space.geometry.address(page), self.space.allocation(page).start);
             let request = self.recorder.note(access, address, array, here, self.clock.passed(now).0);
-            self.prefetcher.observe(&request.access);
-            if self.config.predicts_on == Trigger::Request {
+            if self.prefetcher.observe(&request.access) && self.predicts_after(Trigger::Request) {
                 self.ask_predictor(now, out);
             }
         }
@@ -294,6 +308,7 @@ impl Paging for Uvm {
             self.space.accessed(page, access.write);
             if flags.has(Flags::QUEUED) {
                 self.first_use(page);
+                self.promote(page, now, out);
             }
             return Walk::Wait(Self::fault_of(page));
         }
@@ -318,7 +333,7 @@ impl Paging for Uvm {
             Decision::Migrate => {
                 self.space.accessed(page, access.write);
                 self.far_fault(page, now, out);
-                if self.config.predicts_on == Trigger::Fault {
+                if self.predicts_after(Trigger::Fault) {
                     self.ask_predictor(now, out);
                 }
                 Walk::Wait(Self::fault_of(page))
@@ -335,6 +350,7 @@ impl Paging for Uvm {
             Some(Wake::Evict) => self.make_room(now, out),
             Some(Wake::Nap) => self.naps_end(now, out),
             Some(Wake::Predicted) => self.prediction_is_ready(now, out),
+            Some(Wake::Served) => self.service_ends(now, out),
             Some(Wake::Waited) | None => {}
         }
         self.let_warps_leave(out);

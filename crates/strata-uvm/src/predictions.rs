@@ -9,9 +9,9 @@ use crate::geometry::Page;
 use crate::model::{Uvm, Wake};
 use crate::settings::Trigger;
 use crate::space::{Flags, runs};
-use crate::transfer::Incoming;
 use std::collections::VecDeque;
 use strata_core::Addr;
+use strata_learn::access::Unit;
 use strata_sim::seam::Actions;
 use strata_sim::time::Picos;
 
@@ -32,11 +32,18 @@ impl Predictions {
 }
 
 impl Uvm {
-    /// A predictor may name more pages, which come later. Only so many predictions are made at once: those of faults wait for
-    /// their turn, those of mere requests are left out, since another will come.
+    /// What makes the predictor predict. First requests to a block or root are rare, and tell what comes next whether their page
+    /// is here or not.
+    pub(crate) fn predicts_after(&self, what: Trigger) -> bool {
+        let on = if self.prefetcher.unit() == Unit::Page { self.config.predicts_on } else { Trigger::Request };
+        on == what
+    }
+
+    /// A predictor may name more pages, which come later. Only so many predictions are made at once: those of faults and of first
+    /// requests to a block or root wait for their turn, those of mere requests are left out, since another will come.
     pub(crate) fn ask_predictor(&mut self, now: Picos, out: &mut Actions) {
         let cycle = self.cycle(now);
-        let waits = self.config.predicts_on == Trigger::Fault;
+        let waits = self.prefetcher.unit() != Unit::Page || self.config.predicts_on == Trigger::Fault;
         let Some(&free) = self.predictions.turns.front().filter(|&&free| waits || free <= cycle) else {
             return;
         };
@@ -62,14 +69,16 @@ impl Uvm {
         }
     }
 
-    /// The pages of the addresses that were named, ascending: their blocks, if the settings say so.
+    /// The pages of the addresses that were named, ascending: their blocks or roots, if those are what is predicted.
     fn pages_named(&mut self) -> Vec<Page> {
         let (space, geometry) = (&self.space, &self.space.geometry);
+        let unit = self.prefetcher.unit();
         let mut pages = Vec::new();
         for &address in &self.predictions.addresses {
             let page = self.managed.contains(&address).then(|| geometry.page_at(address));
             match page.filter(|&page| space.is_managed(page)) {
-                Some(page) if self.config.prediction_brings_block => {
+                Some(page) if unit == Unit::Root => pages.extend(space.pages_of(geometry.tree(page)).map(Page)),
+                Some(page) if unit == Unit::Block || self.config.prediction_brings_block => {
                     let block = geometry.pages(geometry.block(page)).map(Page);
                     pages.extend(block.filter(|&page| space.is_managed(page)));
                 }
@@ -93,8 +102,9 @@ impl Uvm {
         }
         pages.retain(|&page| self.space.is_absent(page));
         self.counts.predicted_late += (named - pages.len()) as u64;
-        let since = self.cycle(now);
-        let most = (self.config.prediction_request.0 / self.space.geometry.page_bytes) as u32;
+        for &page in &pages {
+            self.note_migration(page, true, now);
+        }
         let numbers: Vec<u32> = pages.iter().map(|page| page.0).collect();
         for run in runs(&numbers) {
             for page in run.clone().map(Page) {
@@ -104,14 +114,8 @@ impl Uvm {
                     flags.set(flag);
                 }
             }
-            let count = u64::from(run.end - run.start);
-            self.counts.prefetches += count;
-            self.counts.predicted_queued += count;
-            if self.channels.ride(&run, most) {
-                self.counts.predicted_rode += count;
-            } else {
-                self.channels.push(Incoming::Pages { runs: vec![run], faults: 0, since, blocked: None });
-            }
+            self.counts.prefetches += u64::from(run.end - run.start);
+            self.ask_for_predicted(run, now, out);
         }
         self.make_room(now, out);
         self.begin_read(now, out);

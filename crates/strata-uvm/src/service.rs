@@ -5,7 +5,9 @@
 use crate::faults::by_tree;
 use crate::geometry::Page;
 use crate::model::{Uvm, Wake};
+use crate::server::Request;
 use crate::space::Flags;
+use crate::transfer::Incoming;
 use std::collections::VecDeque;
 use strata_sim::seam::{Action, Actions};
 use strata_sim::time::Picos;
@@ -17,6 +19,8 @@ pub(crate) struct Service {
     buffer: VecDeque<Page>,
     /// A batch is being served.
     busy: bool,
+    /// Transfers of the batch that have not come.
+    pub(crate) awaited: u32,
     /// Pages that have come and whose accesses wait for the replay.
     pub(crate) arrived: Vec<Page>,
     /// Throttled pages, and until when; in the order of time.
@@ -42,21 +46,63 @@ impl Uvm {
         self.count_faults(faults.len() as u64);
         faults.sort_unstable();
         for &page in &faults {
+            self.space.flags_mut(page).clear(Flags::ASKED);
+        }
+        // A prediction may have brought a page, or asked for it, since it faulted.
+        let (mut here, mut coming) = (Vec::new(), Vec::new());
+        faults.retain(|&page| {
             let flags = self.space.flags_mut(page);
-            flags.clear(Flags::ASKED);
-            flags.set(Flags::QUEUED);
+            let known = if flags.has(Flags::VALID) {
+                &mut here
+            } else if flags.has(Flags::QUEUED) {
+                &mut coming
+            } else {
+                flags.set(Flags::QUEUED);
+                return true;
+            };
+            known.push(page);
+            false
+        });
+        for page in here {
+            self.first_use(page);
+            out.push(Action::Resume(Self::fault_of(page)));
+        }
+        for page in coming {
+            self.first_use(page);
+            self.promote(page, now, out);
         }
         let mut scheduled = Vec::new();
         for (tree, faults) in by_tree(&faults, |page| self.space.geometry.tree(page)) {
             let excluded = self.thrashing.as_ref().map(|t| t.of_tree(&self.space, tree)).unwrap_or_default();
             scheduled.push((self.ask_prefetcher(tree, faults, &excluded), faults));
         }
-        self.charge(scheduled.iter().map(|(pages, _)| pages.len() as u64).sum());
+        // What has come stays until the replay, so a batch must fit: beyond half of memory faulted pages come alone.
+        let (mut brought, most) = (0, self.capacity() / 2);
+        for (pages, faults) in &mut scheduled {
+            if brought + pages.len() as u64 > most {
+                pages.retain(|page| faults.binary_search(page).is_ok());
+            }
+            brought += pages.len() as u64;
+        }
+        // The host serves the batch as a whole.
+        let mut batch = Request { transfers: Vec::new(), demanded: true, since: self.cycle(now) };
         for (pages, faults) in &scheduled {
             for &page in pages {
                 self.note_migration(page, true, now);
             }
-            self.schedule(pages, faults, false, now);
+            let requests = self.requests_for(pages, faults, false, now);
+            batch.transfers.extend(requests.into_iter().flat_map(|request| request.transfers));
+        }
+        for transfer in &mut batch.transfers {
+            if let Incoming::Pages { batch, .. } = transfer {
+                *batch = true;
+                self.service.awaited += 1;
+            }
+        }
+        if self.service.awaited == 0 {
+            self.replay(now, out);
+        } else {
+            self.ask_host(batch, now, out);
         }
         self.make_room(now, out);
         self.begin_read(now, out);

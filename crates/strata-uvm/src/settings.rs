@@ -6,7 +6,7 @@
 use strata_core::Bytes;
 use strata_core::settings::{Allowed, Setting, Settings as Values};
 
-const PREFETCHERS: &[&str] = &["model", "none", "sequential", "random", "tree", "driver", "learned"];
+const PREFETCHERS: &[&str] = &["model", "none", "sequential", "random", "tree", "driver", "first-touch", "learned"];
 /// Those of them that need no predictor.
 const RULES: &[&str] = PREFETCHERS.split_last().expect("it is not empty").1;
 
@@ -24,6 +24,13 @@ pub const SETTINGS: &[Setting] = &[
         Allowed::Choice(&["uvmsmart", "driver"]),
         "whose rules hold: the baseline simulator's, artefacts included, or the real driver's",
         "prefetching paper, section 7.1: GPGPU-Sim with UVMSmart"
+    ),
+    setting!(
+        "reclaim",
+        "model",
+        Allowed::Choice(&["model", "link-idle", "free"]),
+        "when a warp that has ended leaves its SM: only while nothing moves over PCI Express or waits to, so that no kernel ends before the last prefetch, or at once",
+        "UVMSmart, shader.cc, fetch stage (link-idle: an artefact); driver: free"
     ),
     setting!(
         "page_size",
@@ -50,8 +57,8 @@ pub const SETTINGS: &[Setting] = &[
         "prefetcher",
         "model",
         Allowed::Choice(PREFETCHERS),
-        "what comes with a faulted page: nothing, its 64 KB, a random page, what the 2 MB tree says, what the driver's bitmap says, what a predictor says",
-        "UVMSmart -hardware_prefetch 1 (tree); driver: uvm_perf_prefetch.c"
+        "what comes with a faulted page: nothing, its 64 KB, a random page, what the 2 MB tree says, what the driver's bitmap says, all of its 2 MB, what a predictor says",
+        "UVMSmart -hardware_prefetch 1 (tree); driver: uvm_perf_prefetch.c; first-touch: its threshold at 1 percent"
     ),
     setting!(
         "prefetcher_when_full",
@@ -112,23 +119,23 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting!(
         "prediction_top",
-        "1",
+        "3",
         Allowed::Whole(1, 64),
-        "pages that a prediction names at most",
-        "prefetching paper, section 4: top-1"
+        "pages, blocks or roots that a prediction names at most; of a trace, blocks ahead",
+        "choice: see `prediction_confidence`; prefetching paper, section 4: 1"
     ),
     setting!(
         "prediction_confidence",
-        "0",
+        "0.1",
         Allowed::Real(0.0, 1.0),
-        "least probability of a page that is named",
-        "prefetching paper: none"
+        "least probability of what is named; where it is less, nothing is",
+        "choice, with `prediction_top`: by a predictor that had not seen backprop, on backprop; prefetching paper: none (0)"
     ),
     setting!(
         "predictor",
         "shipped",
         Allowed::Text,
-        "checkpoint of the learned prefetcher (`strata prefetch train`); `shipped`: the one that comes with the project; `stride`, `markov`: tables in its place",
+        "checkpoint of the learned prefetcher (`strata prefetch train`); `shipped`: the one of the next 2 MB that comes with the project; `paper`: the one of pages; `stride`, `markov`, `stride:root`: tables in its place; a trace of `uvm.trace=on`: what that run touched first, in its order, `prediction_top` blocks ahead",
         "prefetching paper, section 7.1: pre-trained on five programs with other inputs"
     ),
     setting!(
@@ -193,6 +200,27 @@ pub const SETTINGS: &[Setting] = &[
         Allowed::Choice(&["model", "beside", "flat", "measured"]),
         "how a fault's latency counts: only reported, `fault_latency` each, or as measured on a GTX 1080 Ti (12.1 us and 0.217 us per page)",
         "UVMSmart -enable_accurate_simulation 0 (beside); driver (measured): fit of 22 faults of the micro-benchmarks"
+    ),
+    setting!(
+        "service",
+        "model",
+        Allowed::Choice(&["model", "link", "server"]),
+        "what the host's charged work on a request, faulted for or predicted, holds up: the link, on which nothing moves meanwhile, or only the requests behind it in the host's own queue",
+        "UVMSmart -enable_accurate_simulation 1 (link); driver (link): one thread serves a batch, copies included; server: choice, copies overlap with the work on other requests"
+    ),
+    setting!(
+        "priority",
+        "fifo",
+        Allowed::Choice(&["fifo", "demand"]),
+        "who goes first: who asked first, or what somebody waits for; a prefetched 64 KB block is moved forward when it is touched before it was given to the copy engine, and what the host waits for before what makes room",
+        "UVMSmart and the driver (fifo); demand: choice"
+    ),
+    setting!(
+        "zero_fill",
+        "model",
+        Allowed::Choice(&["model", "off", "on"]),
+        "pages that the host never wrote to and that never were on the device are filled with zeros there and not transferred",
+        "UVMSmart transfers them (off); driver (on): uvm_va_block.c, pages resident nowhere are zeroed at the destination"
     ),
     setting!(
         "fault_batch",
@@ -310,6 +338,15 @@ pub enum Charge {
     Measured,
 }
 
+/// What the host's work on a request holds up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Served {
+    /// The link.
+    ByLink,
+    /// Other requests to the host.
+    ByServer,
+}
+
 /// When reads access pages at the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Delay {
@@ -329,6 +366,7 @@ pub enum Delay {
 #[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Config {
     pub model: Model,
+    pub reclaims_when_idle: bool,
     pub page_size: Bytes,
     pub device_memory: Option<Bytes>,
     pub oversubscription: Option<f64>,
@@ -353,6 +391,9 @@ pub struct Config {
     pub pcie_latency: u64,
     pub fault_latency_us: f64,
     pub charge: Charge,
+    pub service: Served,
+    pub demand_first: bool,
+    pub zero_fill: bool,
     pub fault_batch: usize,
     pub zero_copy: bool,
     pub delay: Delay,
@@ -383,6 +424,7 @@ impl Config {
         };
         let config = Self {
             model,
+            reclaims_when_idle: choice("reclaim", "link-idle", "free") == "link-idle",
             page_size: values.size("page_size"),
             device_memory: Some(values.size("device_memory")).filter(|size| size.0 > 0),
             oversubscription: Some(values.real("oversubscription")).filter(|&share| share > 0.0),
@@ -413,6 +455,9 @@ impl Config {
                 "measured" => Charge::Measured,
                 _ => Charge::Beside,
             },
+            service: if values.text("service") == "server" { Served::ByServer } else { Served::ByLink },
+            demand_first: values.text("priority") == "demand",
+            zero_fill: choice("zero_fill", "off", "on") == "on",
             fault_batch: values.whole("fault_batch") as usize,
             zero_copy: values.text("placement") == "zero-copy",
             delay: match values.text("delayed_migration") {
@@ -465,8 +510,10 @@ impl Config {
                     .to_owned(),
             ),
             (
-                driver && self.prefetcher == "learned",
-                "`uvm.prefetcher=learned` goes with `uvm.model=uvmsmart`, which the paper changes".to_owned(),
+                self.demand_first && self.charge != Charge::Beside && self.service == Served::ByLink,
+                "`uvm.priority=demand` with charged faults needs `uvm.service=server`: with `link` the link itself serves \
+                 requests, in their order"
+                    .to_owned(),
             ),
         ];
         wrong.into_iter().filter(|(is, _)| *is).map(|(_, text)| text).collect()

@@ -36,6 +36,10 @@ impl Flags {
     pub(crate) const PREDICTED: Self = Self(1024);
     /// Named by a prediction that is not ready yet.
     pub(crate) const NAMED: Self = Self(2048);
+    /// On its way because somebody waits for it, or for its block.
+    pub(crate) const URGENT: Self = Self(4096);
+    /// The host has a copy, or wrote to it: what neither side ever had is zero.
+    pub(crate) const AT_HOST: Self = Self(8192);
     /// What ends with the stay of a page.
     const OF_STAY: Self = Self(
         Self::VALID.0
@@ -44,7 +48,8 @@ impl Flags {
             | Self::TOUCHED.0
             | Self::PREFETCHED.0
             | Self::COVERED.0
-            | Self::PREDICTED.0,
+            | Self::PREDICTED.0
+            | Self::URGENT.0,
     );
 
     pub(crate) fn has(self, other: Self) -> bool {

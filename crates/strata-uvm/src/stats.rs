@@ -43,6 +43,10 @@ counts! {
     predicted_queued: "predictions.queued", Pages, "predicted pages put into the queue to the device";
     predicted_rode: "predictions.rode", Pages, "of those, the ones that travel with the rest of a faulted block";
     predicted_used: "predictions.used", Pages, "of those put into the queue, the ones accessed before they left";
+    promoted: "promoted_pages", Pages, "pages on their way that nobody had faulted for and somebody came to wait for, with their blocks: moved before all others";
+    zero_filled: "zero_filled_pages", Pages, "pages that neither side had: filled with zeros on the device, without a transfer";
+    served: "served", Events, "requests that the host served as a queue of its own";
+    served_cycles: "served_cycles", Cycles, "core cycles of the host's work on them";
     evicted_dirty: "evicted_dirty", Pages, "pages that left for want of room and were written to";
     evicted_clean: "evicted_clean", Pages, "pages that left for want of room and were not";
     thrashed: "thrashed_pages", Pages, "pages that came again after they had to leave";

@@ -28,9 +28,57 @@ pub(crate) enum Incoming {
         /// Core cycle since when it waits; since when only for room.
         since: u64,
         blocked: Option<u64>,
+        /// Of the driver's batch that is being served.
+        batch: bool,
     },
     /// A zero-copy read.
     Read(FaultId),
+}
+
+/// A transfer of pages with so many faulted ones, which waits since a core cycle.
+pub(crate) fn pages_of(runs: Vec<Range<u32>>, faults: u64, since: u64) -> Incoming {
+    Incoming::Pages { runs, faults, since, blocked: None, batch: false }
+}
+
+impl Incoming {
+    /// Pages that it brings.
+    pub(crate) fn count(&self) -> u32 {
+        if let Self::Pages { runs, .. } = self { count(runs) } else { 0 }
+    }
+
+    /// Faulted pages of them.
+    pub(crate) fn faults(&self) -> u64 {
+        if let Self::Pages { faults, .. } = self { *faults } else { 0 }
+    }
+
+    /// It waits for the link since a core cycle.
+    pub(crate) fn waits_since(&mut self, cycle: u64) {
+        if let Self::Pages { since, .. } = self {
+            *since = cycle;
+        }
+    }
+
+    /// Adds pages if it brings no faulted one and has at most `most` with them.
+    pub(crate) fn join(&mut self, pages: &Range<u32>, most: u32) -> bool {
+        match self {
+            Self::Pages { runs, faults: 0, .. } if count(runs) + (pages.end - pages.start) <= most => {
+                runs.push(pages.clone());
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes those of some pages out that it brings, if none of it was faulted for.
+    pub(crate) fn withdraw(&mut self, pages: &Range<u32>) -> Vec<u32> {
+        let Self::Pages { runs: all, faults: 0, .. } = self else { return Vec::new() };
+        if !all.iter().any(|run| run.start < pages.end && pages.start < run.end) {
+            return Vec::new();
+        }
+        let (taken, left): (Vec<u32>, Vec<u32>) = all.drain(..).flatten().partition(|page| pages.contains(page));
+        *all = runs(&left);
+        taken
+    }
 }
 
 /// Pages of runs.
@@ -50,6 +98,8 @@ pub(crate) struct Outgoing {
 #[derive(Default, Debug)]
 pub(crate) struct Channels {
     reads: VecDeque<Incoming>,
+    /// Behind all of those: what nobody waits for.
+    later: VecDeque<Incoming>,
     zero_copies: VecDeque<FaultId>,
     reading: Option<Incoming>,
     writes: VecDeque<Outgoing>,
@@ -65,25 +115,22 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    pub(crate) fn push(&mut self, item: Incoming) {
-        if let Incoming::Pages { runs, .. } = &item {
-            self.queued += u64::from(count(runs));
-        }
-        self.reads.push_back(item);
+    pub(crate) fn push(&mut self, item: Incoming, urgent: bool) {
+        if urgent { &mut self.reads } else { &mut self.later }.push_back(item);
     }
 
     /// Adds pages to the first waiting transfer that brings no faulted page and has at most `most` with them; false if there
     /// is none.
-    pub(crate) fn ride(&mut self, pages: &Range<u32>, most: u32) -> bool {
-        let more = pages.end - pages.start;
-        let waiting = self.reads.iter_mut().find_map(|item| match item {
-            Incoming::Pages { runs, faults: 0, .. } if count(runs) + more <= most => Some(runs),
-            _ => None,
-        });
-        let Some(runs) = waiting else { return false };
-        runs.push(pages.clone());
-        self.queued += u64::from(more);
-        true
+    pub(crate) fn ride(&mut self, pages: &Range<u32>, most: u32, demand_first: bool) -> bool {
+        let urgent = self.reads.iter_mut().filter(|_| !demand_first);
+        urgent.chain(&mut self.later).any(|transfer| transfer.join(pages, most))
+    }
+
+    /// Takes pages out of transfers that nobody waits for.
+    pub(crate) fn withdraw(&mut self, pages: &Range<u32>) -> Vec<u32> {
+        let taken = self.later.iter_mut().flat_map(|transfer| transfer.withdraw(pages)).collect();
+        self.later.retain(|transfer| transfer.count() > 0);
+        taken
     }
 
     /// Nothing moves, and nothing waits to.
@@ -93,7 +140,7 @@ impl Channels {
 
     /// Nothing comes, and nothing waits to.
     pub(crate) fn no_reads(&self) -> bool {
-        self.reading.is_none() && self.reads.is_empty()
+        self.reading.is_none() && self.reads.is_empty() && self.later.is_empty()
     }
 }
 
@@ -124,7 +171,8 @@ impl Uvm {
         }
         let capacity = self.capacity();
         let room = capacity.saturating_sub(self.channels.used);
-        let Some(head) = self.channels.reads.front_mut() else { return };
+        let channels = &mut self.channels;
+        let Some(head) = channels.reads.front_mut().or_else(|| channels.later.front_mut()) else { return };
         let cycles = match head {
             Incoming::Service { cycles } => {
                 self.counts.stall_service += *cycles;
@@ -135,16 +183,20 @@ impl Uvm {
                 blocked.get_or_insert(cycle);
                 return;
             }
-            Incoming::Pages { runs, faults, since, blocked } => {
+            Incoming::Pages { runs, faults, since, blocked, .. } => {
                 let count = count(runs);
-                let bytes = u64::from(count) * self.space.geometry.page_bytes;
-                let cycles = self.pcie.cycles_of(count, self.space.geometry.page_bytes);
+                // What neither side has needs no transfer: the device fills it with zeros, in no time beside the host's work.
+                let absent = |page: &u32| self.config.zero_fill && !self.space.flags(Page(*page)).has(Flags::AT_HOST);
+                let zeros = runs.iter().cloned().flatten().filter(absent).count() as u32;
+                self.counts.zero_filled += u64::from(zeros);
+                let bytes = u64::from(count - zeros) * self.space.geometry.page_bytes;
+                let cycles = self.pcie.cycles_of(count - zeros, self.space.geometry.page_bytes);
                 let for_room = blocked.map_or(0, |began| cycle - began);
                 self.counts.stall_room += *faults * for_room;
                 self.counts.stall_queue += *faults * (cycle - *since - for_room);
                 self.counts.stall_transfer += *faults * cycles;
-                self.channels.used += u64::from(count);
-                self.channels.queued -= u64::from(count);
+                channels.used += u64::from(count);
+                channels.queued -= u64::from(count);
                 self.counts.in_bytes += bytes;
                 self.counts.in_busy += cycles;
                 self.counts.in_full += (cycles as f64 * self.pcie.utilisation(bytes)) as u64;
@@ -152,25 +204,26 @@ impl Uvm {
                 cycles
             }
         };
-        self.channels.reading = self.channels.reads.pop_front();
+        self.channels.reading = self.channels.reads.pop_front().or_else(|| self.channels.later.pop_front());
         self.wake_at(cycle + cycles, Wake::Read, out);
     }
 
     /// A transfer to the device has ended.
     pub(crate) fn read_ends(&mut self, now: Picos, out: &mut Actions) {
         match self.channels.reading.take() {
-            Some(Incoming::Pages { runs, .. }) => {
+            Some(Incoming::Pages { runs, batch, .. }) => {
                 for pages in &runs {
                     self.pages_come(pages, out);
+                }
+                self.service.awaited -= u32::from(batch);
+                if batch && self.service.awaited == 0 {
+                    self.replay(now, out);
                 }
             }
             Some(Incoming::Read(fault)) => out.push(Action::Resume(fault)),
             Some(Incoming::Service { .. }) | None => {}
         }
         self.begin_read(now, out);
-        if self.is_driver() && self.channels.no_reads() {
-            self.replay(now, out);
-        }
         self.make_room_later(now, out);
     }
 
@@ -184,7 +237,7 @@ impl Uvm {
             self.space.arrive(page);
             self.recency.arrived(&self.space, page);
             if flags.has(Flags::TOUCHED) {
-                if self.is_driver() {
+                if self.service.awaited > 0 {
                     // It stays until those who wait for it have gone on.
                     self.space.take(page);
                     self.service.arrived.push(page);
@@ -259,7 +312,12 @@ impl Uvm {
             self.space.mark_leaving(page);
         }
         self.channels.leaving += u64::from(pages.end - pages.start);
-        self.channels.writes.push_back(Outgoing { pages, for_host });
+        let outgoing = Outgoing { pages, for_host };
+        // What the host waits for goes before what merely makes room.
+        let writes = &mut self.channels.writes;
+        let first =
+            if self.config.demand_first && for_host { writes.partition_point(|w| w.for_host) } else { writes.len() };
+        writes.insert(first, outgoing);
     }
 
     /// Begins the next transfer to the host, if it can.
@@ -312,6 +370,9 @@ impl Uvm {
             }
             self.space.leave(page);
             self.recency.left(&self.space, page);
+            if copied {
+                self.space.flags_mut(page).set(Flags::AT_HOST);
+            }
             if !for_host {
                 self.space.flags_mut(page).set(Flags::WAS_HERE);
             }

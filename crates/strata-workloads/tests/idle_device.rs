@@ -195,7 +195,7 @@ const PUBLISHED: [(&str, &[Shape]); 13] = [
     ("2dconv", &[Shape("Convolution2D_kernel", (32, 128), (32, 8), 1)]),
     ("atax", &[Shape("atax_kernel1", (5, 1), (256, 1), 1), Shape("atax_kernel2", (5, 1), (256, 1), 1)]),
     ("bicg", &[Shape("bicg_kernel1", (16, 1), (256, 1), 1), Shape("bicg_kernel2", (16, 1), (256, 1), 1)]),
-    ("mvt", &[Shape("mvt_kernel1", (128, 1), (32, 8), 1), Shape("mvt_kernel2", (128, 1), (32, 8), 1)]),
+    ("mvt", &[Shape("mvt_kernel1", (16, 1), (256, 1), 1), Shape("mvt_kernel2", (16, 1), (256, 1), 1)]),
     ("backprop", &[Shape("layerforward", (1, 8191), (16, 16), 1), Shape("adjust_weights", (1, 8191), (16, 16), 1)]),
     ("hotspot", &[Shape("calculate_temp", (86, 86), (16, 16), 4)]),
     ("pathfinder", &[Shape("dynproc_kernel", (212, 1), (256, 1), 20)]),

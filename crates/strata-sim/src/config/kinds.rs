@@ -1,6 +1,6 @@
 //! The kinds of values a configuration holds: how each is read, checked and written.
 
-use super::{SchedulerPolicy, SliceLocation, WritePolicy};
+use super::{SchedulerPolicy, SliceLocation, WriteMiss, WritePolicy};
 use crate::time::Clock;
 use strata_core::Bytes;
 use strata_core::config::{Prefixes, Reader, format_size};
@@ -278,6 +278,9 @@ pub(super) const LOCATIONS: Choice<SliceLocation> =
 /// What a cache does with writes.
 pub(super) const WRITES: Choice<WritePolicy> =
     Choice(&[("back", WritePolicy::Back), ("through", WritePolicy::Through)]);
+
+/// What a cache does with writes to lines that it does not have.
+pub(super) const WRITE_MISSES: Choice<WriteMiss> = Choice(&[("keep", WriteMiss::Keep), ("fetch", WriteMiss::Fetch)]);
 
 impl<T: Copy + PartialEq> Kind for Choice<T> {
     type Value = T;

@@ -163,6 +163,15 @@ pub struct IsaConfig {
     pub reductions: bool,
 }
 
+/// What a write-back cache does with a write to a line that it does not have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WriteMiss {
+    /// The line is allocated and what is written stays in it, dirty.
+    Keep,
+    /// The write goes to memory at once, and the line is fetched.
+    Fetch,
+}
+
 /// What a cache does with a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WritePolicy {
@@ -283,6 +292,8 @@ pub struct L2Config {
     pub sectored: bool,
     /// Write policy.
     pub write: WritePolicy,
+    /// What a write-back cache does with a write to a line that it does not have.
+    pub write_miss: WriteMiss,
     /// Where the slices sit.
     pub location: SliceLocation,
     /// L2 cycles from arrival to the data of a hit.
@@ -459,8 +470,10 @@ pub struct TlbConfig {
     pub page: Bytes,
     /// Entries of the TLB of an SM.
     pub l1_entries: u32,
-    /// Entries of the shared TLB.
+    /// Entries of the shared TLB; 0: there is none.
     pub l2_entries: u32,
+    /// Ways of a set, in both; 0: fully associative.
+    pub ways: u32,
     /// Core cycles of a hit in the shared TLB.
     pub l2_cycles: u32,
     /// Core cycles of a walk.

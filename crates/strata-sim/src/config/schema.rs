@@ -3,7 +3,9 @@
 //!
 //! The compiler holds the list to the structures: a field that is missing here does not compile.
 
-use super::kinds::{Flag, Frequency, Kind, LOCATIONS, Quantity, Real, SCHEDULERS, Size, Text, WRITES, Whole};
+use super::kinds::{
+    Flag, Frequency, Kind, LOCATIONS, Quantity, Real, SCHEDULERS, Size, Text, WRITE_MISSES, WRITES, Whole,
+};
 use super::layers::Resolver;
 use super::{
     Clocks, ConstantConfig, CrossbarConfig, DramConfig, DramTiming, EnergyConfig, GpuConfig, IsaConfig, L1Config,
@@ -240,6 +242,7 @@ section! {
         ways: Whole(1, 1024),
         sectored: Flag,
         write: WRITES,
+        write_miss: WRITE_MISSES,
         location: LOCATIONS,
         latency: CYCLES,
         atomic_cycles: CYCLES,
@@ -342,6 +345,7 @@ section! {
         page: Size(1 << 10, 1 << 30),
         l1_entries: SOME,
         l2_entries: Whole(0, 1 << 20),
+        ways: Whole(0, 1 << 20),
         l2_cycles: CYCLES,
         walk_cycles: CYCLES,
     }

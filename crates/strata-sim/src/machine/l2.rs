@@ -63,6 +63,14 @@ impl Machine {
                 self.requests.remove(request);
                 self.page_released(r.line);
             }
+            SliceOutcome::WriteMiss { valid, fetch } => {
+                self.write_back(r.line, r.sectors, valid, ready);
+                self.slices[usize::from(slice)].enqueue_waiter(way, request, &mut self.requests);
+                if !fetch.is_empty() {
+                    let miss = self.misses.add(Miss { slice, way: way.index(), sectors: fetch });
+                    self.fetch(r.home, r.line, fetch, valid, miss, ready);
+                }
+            }
             SliceOutcome::Hit => self.reply(request, ready),
             SliceOutcome::Merged => self.slices[usize::from(slice)].enqueue_waiter(way, request, &mut self.requests),
             SliceOutcome::Miss(sectors) => {

@@ -82,6 +82,7 @@ mod stacks;
 mod tables;
 #[cfg(test)]
 mod testing;
+mod tlb;
 mod translate;
 mod waiting;
 mod warp;

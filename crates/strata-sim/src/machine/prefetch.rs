@@ -79,7 +79,7 @@ impl Machine {
             outcome: match outcome {
                 SliceOutcome::Stored { .. } | SliceOutcome::Hit => Outcome::Hit,
                 SliceOutcome::Merged => Outcome::Pending,
-                SliceOutcome::Miss(_) => Outcome::Miss,
+                SliceOutcome::Miss(_) | SliceOutcome::WriteMiss { .. } => Outcome::Miss,
             },
             prefetched,
             now: self.config.clock.l2.edge(Cycles(ready)),

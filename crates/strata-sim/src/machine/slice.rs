@@ -9,7 +9,7 @@ use super::sm_memory::{Request, RequestKind};
 use super::waiting::{self, WaitCursor};
 use super::written_bytes::WrittenBytes;
 use crate::cache::{Evicted, LineState, SectorMask, Tags, WayIndex};
-use crate::config::{GpuConfig, L2Config, WritePolicy};
+use crate::config::{GpuConfig, L2Config, WriteMiss, WritePolicy};
 use crate::seam::{Replacement, SideCount, Victim};
 use crate::slab::Slab;
 use crate::stats::SliceStats;
@@ -82,6 +82,9 @@ pub(super) struct Served {
 pub(super) enum SliceOutcome {
     /// It is stored; `through`: it goes to memory at once, where L2 has these sectors of the line.
     Stored { through: Option<SectorMask> },
+    /// It goes to memory at once, where L2 has these `valid` sectors of the line, and waits for the line, of which these must be
+    /// fetched.
+    WriteMiss { valid: SectorMask, fetch: SectorMask },
     /// All sectors are valid: it is replied to.
     Hit,
     /// All missing sectors are pending: it is merged with their fills.
@@ -148,8 +151,8 @@ impl Slice {
         let set = r.home.set;
         let known = self.tags.find(set, r.line);
         if !self.has_room(l2) {
-            let served = known
-                .is_some_and(|p| r.kind == RequestKind::Write || r.sectors.without(self.tags.line(p).valid).is_empty());
+            let keeps = r.kind == RequestKind::Write && l2.write_miss == WriteMiss::Keep;
+            let served = known.is_some_and(|p| keeps || r.sectors.without(self.tags.line(p).valid).is_empty());
             if !served || l2.write == WritePolicy::Through {
                 self.head_misses = known.is_none();
                 return None;
@@ -167,7 +170,7 @@ impl Slice {
         let before = *self.tags.line(way);
         let (mut supplied, mut ready) = (SectorMask::NONE, service.ready);
         let outcome = if r.kind == RequestKind::Write {
-            self.write(way, r, bytes, l2.write)
+            self.write(way, r, bytes, l2)
         } else {
             if self.victim.is_some() {
                 let cycles;
@@ -276,7 +279,7 @@ impl Slice {
         Service { waited: (start - now * 16) / 16, latency, ready: start / 16 + u64::from(latency) }
     }
 
-    fn write(&mut self, way: WayIndex, r: &Request, bytes: u128, policy: WritePolicy) -> SliceOutcome {
+    fn write(&mut self, way: WayIndex, r: &Request, bytes: u128, l2: &L2Config) -> SliceOutcome {
         let mut whole = r.full;
         if bytes != 0 {
             let parts = r.sectors.without(r.full.or(self.tags.line(way).valid));
@@ -285,11 +288,20 @@ impl Slice {
         let line = self.tags.line_mut(way);
         let count = u64::from(r.sectors.count());
         let hit = r.sectors.without(line.valid.or(line.dirty)).is_empty();
-        // A sector that is written whole needs no data from memory; one that is written in part stays as it was.
-        line.valid = line.valid.or(whole.without(line.pending));
         self.stats.writes += count;
         self.stats.write_hits += if hit { count } else { 0 };
-        let through = match policy {
+        if l2.write == WritePolicy::Back && l2.write_miss == WriteMiss::Fetch && !hit {
+            let (valid, fetch) = (line.valid, SectorMask::ALL.without(line.valid.or(line.pending)));
+            line.pending = line.pending.or(fetch);
+            self.stats.fetches += u64::from(fetch.count());
+            self.stats.fetched_along += u64::from(fetch.count());
+            self.outstanding += u32::from(!fetch.is_empty());
+            self.invalidate_victim_copy(r.line, r.sectors);
+            return SliceOutcome::WriteMiss { valid, fetch };
+        }
+        // A sector that is written whole needs no data from memory; one that is written in part stays as it was.
+        line.valid = line.valid.or(whole.without(line.pending));
+        let through = match l2.write {
             WritePolicy::Back => {
                 line.dirty = line.dirty.or(r.sectors);
                 None
@@ -543,7 +555,9 @@ mod tests {
         fn asks(&mut self, kind: RequestKind, line: u64, sectors: u8, now: u64) -> Option<Served> {
             let r = Request::test(kind, line, SectorMask(sectors));
             let served = self.slice.access(&r, 0, now, &self.l2)?;
-            if matches!(served.outcome, SliceOutcome::Merged | SliceOutcome::Miss(_)) {
+            let waits =
+                matches!(served.outcome, SliceOutcome::Merged | SliceOutcome::Miss(_) | SliceOutcome::WriteMiss { .. });
+            if waits {
                 let handle = self.requests.add(r);
                 self.slice.enqueue_waiter(served.way, handle, &mut self.requests);
             }
@@ -607,6 +621,20 @@ mod tests {
         let mut through = Rig::new(|l2| l2.write = WritePolicy::Through);
         let stored = through.outcome(RequestKind::Write, 1, 0b0011);
         assert_eq!(stored, Some(SliceOutcome::Stored { through: Some(SectorMask(0b0011)) }));
+    }
+
+    #[test]
+    fn a_write_miss_may_fetch_its_line_and_go_on_to_memory() {
+        let mut rig = Rig::new(|l2| (l2.write_miss, l2.mshrs) = (WriteMiss::Fetch, 1));
+        let missed = |fetch| SliceOutcome::WriteMiss { valid: SectorMask::NONE, fetch: SectorMask(fetch) };
+        assert_eq!(rig.outcome(RequestKind::Write, 1, 0b0011), Some(missed(0b1111)));
+        assert_eq!(rig.outcome(RequestKind::Write, 2, 0b0001), None, "no MSHR is left");
+        assert_eq!(rig.outcome(RequestKind::Write, 1, 0b0011), None, "it is on its way: another miss");
+        assert_eq!(rig.fills(1, 0b1111), [0], "the write waits for its line");
+        assert_eq!(rig.outcome(RequestKind::Write, 1, 0b0011), Some(SliceOutcome::Stored { through: None }));
+        assert_eq!(rig.slice.tags.find(0, LineAddr(1)).map(|p| rig.slice.tags.line(p).dirty), Some(SectorMask(0b0011)));
+        let stats = &rig.slice.stats;
+        assert_eq!(stats.reads + stats.fetched_along, stats.read_hits + stats.read_awaited + stats.fetches);
     }
 
     #[test]

@@ -9,48 +9,17 @@
 //! up before anything is offloaded, so nothing is ever shot down there.
 
 use super::sm_memory::LineOp;
+use super::tlb::Tlb;
 use super::{Event, Machine};
-use crate::cache::Tags;
 use crate::config::GpuConfig;
 use crate::seam::{PageId, PageRange, Place};
 use strata_core::{LINE_BYTES, LineAddr};
-
-/// Ways of a set; a choice: enough that a fully associative TLB would hardly miss less.
-const WAYS: u32 = 8;
 
 /// Entries of a page table in a line: 8 B each, as NVIDIA's (choice).
 const ENTRIES: u64 = LINE_BYTES / 8;
 
 /// The first line of the page table; a choice: no allocation comes so far.
 const TABLE: u64 = 1 << 40;
-
-/// A TLB: a tag array of pages.
-struct Tlb(Tags);
-
-impl Tlb {
-    fn new(entries: u32) -> Self {
-        let ways = WAYS.min(entries.max(1));
-        Self(Tags::new((entries / ways).max(1), ways))
-    }
-
-    fn set_of(&self, page: PageId) -> u32 {
-        (page.0 ^ page.0 >> 7) as u32 % self.0.sets()
-    }
-
-    fn look_up(&mut self, page: PageId) -> bool {
-        self.0.find(self.set_of(page), LineAddr(page.0)).is_some()
-    }
-
-    fn insert(&mut self, page: PageId) {
-        if !self.look_up(page) {
-            self.0.insert(self.set_of(page), LineAddr(page.0));
-        }
-    }
-
-    fn invalidate(&mut self, page: PageId) {
-        self.0.remove(self.set_of(page), LineAddr(page.0));
-    }
-}
 
 /// The TLBs of a machine: one per SM, and a shared second level.
 pub(super) struct Tlbs {
@@ -62,8 +31,8 @@ pub(super) struct Tlbs {
 impl Tlbs {
     pub(super) fn new(config: &GpuConfig) -> Self {
         Self {
-            of_sm: (0..config.all_sms()).map(|_| Tlb::new(config.tlb.l1_entries)).collect(),
-            shared: Tlb::new(config.tlb.l2_entries),
+            of_sm: (0..config.all_sms()).map(|_| Tlb::new(config.tlb.l1_entries, config.tlb.ways)).collect(),
+            shared: Tlb::new(config.tlb.l2_entries, config.tlb.ways),
             lines_per_page: (config.tlb.page.0 / LINE_BYTES).max(1),
         }
     }

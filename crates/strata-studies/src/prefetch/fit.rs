@@ -1,10 +1,11 @@
 //! One model for one task: data divided, trained, held to a precision, judged.
 
+use super::judged::may_train_on;
 use super::study::Row;
 use super::{Output, may_write};
 use std::path::{Path, PathBuf};
 use strata_learn::LearnError;
-use strata_learn::access::{Access, Cluster, Feature};
+use strata_learn::access::{Access, Cluster, Feature, Unit};
 use strata_learn::checkpoint::Trained;
 use strata_learn::dataset::{Dataset, HISTORY, MOST_VALUES, Protocol, Split, Vocabularies};
 use strata_learn::model::Model;
@@ -30,6 +31,8 @@ pub struct Fitting {
     pub protocol: Protocol,
     /// How many requests ahead it predicts.
     pub distance: usize,
+    /// What it predicts.
+    pub unit: Unit,
     /// Another clustering than the kind's own.
     pub cluster: Option<Cluster>,
     /// Other features than the kind's own.
@@ -70,6 +73,7 @@ impl Fitting {
             precision: Precision::Float,
             protocol: Protocol::Paper,
             distance: 1,
+            unit: Unit::Page,
             cluster: None,
             features: None,
             least: HISTORY,
@@ -88,9 +92,23 @@ impl Fitting {
         }
     }
 
+    /// The same for blocks or roots, whose first requests tell more of an array than of a warp. Program counters are of one program
+    /// alone: a predictor that knows them does worse on others (leaving each of five out, 0.24 right of first touches; without, 0.36).
+    pub fn of_unit(mut self, unit: Unit) -> Self {
+        self.unit = unit;
+        let delta = match unit {
+            Unit::Page => return self,
+            Unit::Block => Feature::BlockDelta,
+            Unit::Root => Feature::RootDelta,
+        };
+        (self.cluster, self.features, self.least) = (Some(Cluster::Array), Some(vec![delta, Feature::Hit]), 1);
+        self
+    }
+
     /// Sequences of a trace, and how they are divided.
     pub(super) fn data(&self, accesses: &[Access]) -> Result<(Dataset, Split, Vocabularies), LabError> {
         let mut task = self.kind.task(self.distance);
+        task.unit = self.unit;
         task.cluster = self.cluster.unwrap_or(task.cluster);
         task.least = self.least;
         task.shuffled = self.shuffled;
@@ -201,6 +219,7 @@ pub fn train(
     resume: bool,
     begins: &mut dyn FnMut(Step<'_>),
 ) -> Result<(Row, Vec<train::Epoch>), LabError> {
+    traces.iter().try_for_each(|path| may_train_on(path))?;
     may_write(Output::Checkpoint, output)?;
     let accesses = requests(traces, fitting.share)?;
     let (data, split, words) = fitting.data(&accesses)?;

@@ -4,13 +4,17 @@
 //! machine, `study` trains and judges many.
 
 mod attention;
+mod beside;
 mod fit;
+mod judged;
 mod study;
 mod trace;
 
 pub use attention::{Attention, attention};
+pub use beside::{beside_simple_prefetchers, is_learned};
 pub use fit::{Fitting, train};
-pub use strata_learn::access::{Cluster, Feature};
+pub use judged::judged;
+pub use strata_learn::access::{Cluster, Feature, Unit};
 pub use strata_learn::dataset::Protocol;
 pub use strata_learn::quantise::Precision;
 pub use strata_learn::spec::Kind;

@@ -57,9 +57,14 @@ impl Measured {
 
     /// A JSON file that the run saved beside its result.
     pub(super) fn beside(&self, name: &str) -> Result<Value, LabError> {
-        let path = Path::new(self.0["host"]["directory"].as_str().unwrap_or_default()).join(name);
+        let path = self.directory().join(name);
         let text = std::fs::read(&path).map_err(|e| LabError::io("read", &path, e))?;
         serde_json::from_slice(&text).map_err(|e| LabError::io("read", &path, e.into()))
+    }
+
+    /// Where the run saved what it has to say.
+    pub(super) fn directory(&self) -> &Path {
+        Path::new(self.0["host"]["directory"].as_str().unwrap_or_default())
     }
 
     /// One of the result's own numbers, such as `cycles`.

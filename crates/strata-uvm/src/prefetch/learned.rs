@@ -1,17 +1,23 @@
 //! The place of a learned prefetcher: what it learns is not here, but how it meets the GMMU.
 //!
-//! As in the prefetching paper, section 4: a faulted page brings its 64 KB block, and the page (or pages) that the predictor
-//! names follow when its prediction is ready.
+//! If it predicts pages, as in the prefetching paper, section 4: a faulted page brings its 64 KB block, and the page (or pages) that
+//! the predictor names follow when its prediction is ready. If it predicts blocks or roots: a faulted page brings its 2 MB, and
+//! what the predictor names follows; where it names nothing, that is first touch.
 
 use super::{Asked, Prefetcher};
 use crate::geometry::Page;
 use strata_core::Addr;
-use strata_learn::access::Access;
+use strata_learn::access::{Access, Unit};
 
 /// Predicts pages from the requests to the GMMU.
 pub trait Predictor: Send {
-    /// A request has reached the GMMU, with its features.
-    fn observe(&mut self, request: &Access);
+    /// What it predicts.
+    fn unit(&self) -> Unit {
+        Unit::Page
+    }
+
+    /// A request has reached the GMMU, with its features; false if it is none to predict after.
+    fn observe(&mut self, request: &Access) -> bool;
 
     /// The addresses that will be accessed next, as of the last request; none if it does not know.
     fn predict(&mut self, addresses: &mut Vec<Addr>);
@@ -30,11 +36,19 @@ impl Learned {
 
 impl Prefetcher for Learned {
     fn choose(&mut self, asked: &mut Asked<'_>, pages: &mut Vec<Page>) {
-        super::sequential::SequentialLocal.choose(asked, pages);
+        if self.predictor.unit() == Unit::Page {
+            super::sequential::SequentialLocal.choose(asked, pages);
+        } else {
+            super::first_touch::FirstTouch.choose(asked, pages);
+        }
     }
 
-    fn observe(&mut self, request: &Access) {
-        self.predictor.observe(request);
+    fn unit(&self) -> Unit {
+        self.predictor.unit()
+    }
+
+    fn observe(&mut self, request: &Access) -> bool {
+        self.predictor.observe(request)
     }
 
     fn predict(&mut self, addresses: &mut Vec<Addr>) -> bool {

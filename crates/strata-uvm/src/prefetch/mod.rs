@@ -4,6 +4,7 @@
 //! their way already is looked at afterwards, as is the splitting into transfers.
 
 mod driver;
+mod first_touch;
 mod learned;
 mod none;
 mod random;
@@ -17,7 +18,7 @@ use crate::settings::Config;
 use crate::space::Space;
 use strata_core::Addr;
 use strata_core::random::SplitMix64;
-use strata_learn::access::Access;
+use strata_learn::access::{Access, Unit};
 
 /// What a prefetcher may look at and change.
 pub struct Asked<'a> {
@@ -43,8 +44,15 @@ pub trait Prefetcher: Send {
         true
     }
 
-    /// A request has reached the GMMU.
-    fn observe(&mut self, _request: &Access) {}
+    /// What it predicts, if it does.
+    fn unit(&self) -> Unit {
+        Unit::Page
+    }
+
+    /// A request has reached the GMMU; false if it is none to predict after.
+    fn observe(&mut self, _request: &Access) -> bool {
+        false
+    }
 
     /// Names addresses, anywhere, whose pages come when the prediction is ready; false if it does not predict at all.
     fn predict(&mut self, _addresses: &mut Vec<Addr>) -> bool {
@@ -68,6 +76,7 @@ pub(crate) fn named(
         ("none", _) => Box::new(none::OnDemand),
         ("sequential", _) => Box::new(sequential::SequentialLocal),
         ("random", _) => Box::new(random::RandomPage),
+        ("first-touch", _) => Box::new(first_touch::FirstTouch),
         ("driver", _) => Box::new(driver::DriverBitmap { threshold: config.prefetch_threshold }),
         ("learned", Some(predictor)) => Box::new(Learned::new(predictor)),
         ("learned", None) => {

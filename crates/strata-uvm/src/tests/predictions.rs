@@ -14,8 +14,9 @@ use strata_testkit::Instr;
 pub(super) struct OneMegabyteOn(pub(super) u64);
 
 impl Predictor for OneMegabyteOn {
-    fn observe(&mut self, request: &Access) {
+    fn observe(&mut self, request: &Access) -> bool {
         self.0 = request.page + MB;
+        true
     }
 
     fn predict(&mut self, addresses: &mut Vec<Addr>) {

@@ -45,12 +45,13 @@ pub(super) const PROGRAM: &dyn Workload = &Program {
     run,
 };
 
-/// How much of each influence reaches a cell in one time step.
+/// What a cell is: the heat that it takes, what keeps heat from flowing, and the length of a time step.
 struct Coefficients {
-    step_over_capacity: f32,
-    conductance_x: f32,
-    conductance_y: f32,
-    conductance_z: f32,
+    capacity: f32,
+    resistance_x: f32,
+    resistance_y: f32,
+    resistance_z: f32,
+    time: f32,
 }
 
 /// Ambient temperature in kelvin: 45 °C, as inside a computer's case.
@@ -76,10 +77,11 @@ impl Coefficients {
         // The scheme is stable while a cell gives away less than all it has; take two fifths of that.
         let step = 0.4 * capacity / (2.0 * conductance_x + 2.0 * conductance_y + conductance_z);
         Self {
-            step_over_capacity: (step / capacity) as f32,
-            conductance_x: conductance_x as f32,
-            conductance_y: conductance_y as f32,
-            conductance_z: conductance_z as f32,
+            capacity: capacity as f32,
+            resistance_x: (1.0 / conductance_x) as f32,
+            resistance_y: (1.0 / conductance_y) as f32,
+            resistance_z: (1.0 / conductance_z) as f32,
+            time: step as f32,
         }
     }
 }
@@ -108,10 +110,11 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
             after.into(),
             (rows as i32).into(),
             (cols as i32).into(),
-            coefficients.step_over_capacity.into(),
-            coefficients.conductance_x.into(),
-            coefficients.conductance_y.into(),
-            coefficients.conductance_z.into(),
+            coefficients.capacity.into(),
+            coefficients.resistance_x.into(),
+            coefficients.resistance_y.into(),
+            coefficients.resistance_z.into(),
+            coefficients.time.into(),
             AMBIENT.into(),
         ];
         gpu.launch("calculate_temp", grid, (TILE as u32, TILE as u32), &args)?;
@@ -153,8 +156,10 @@ fn temperatures(rng: &mut Rng, rows: usize, cols: usize) -> Vec<f32> {
 
 fn reference(start: &[f64], power: &[f32], cols: usize, steps: usize, coefficients: &Coefficients) -> Vec<f64> {
     let rows = start.len() / cols;
-    let (gx, gy) = (f64::from(coefficients.conductance_x), f64::from(coefficients.conductance_y));
-    let (gz, rate) = (f64::from(coefficients.conductance_z), f64::from(coefficients.step_over_capacity));
+    // The kernel divides in single precision.
+    let Coefficients { capacity, resistance_x, resistance_y, resistance_z, time } = *coefficients;
+    let [gx, gy, gz] = [resistance_x, resistance_y, resistance_z].map(|resistance| f64::from(1.0 / resistance));
+    let rate = f64::from(time / capacity);
     let mut now = start.to_vec();
     for _ in 0..steps {
         let mut next = Vec::with_capacity(now.len());
@@ -192,7 +197,7 @@ mod tests {
     fn without_power_or_sink_heat_is_conserved_and_evens_out() {
         // The coefficients of a fine grid, where most heat flows sideways.
         let mut coefficients = Coefficients::new(1024, 1024);
-        coefficients.conductance_z = 0.0;
+        coefficients.resistance_z = f32::INFINITY;
         let mut start = vec![320.0; 16];
         start[5] = 336.0;
         let end = reference(&start, &[0.0; 16], 4, 200, &coefficients);

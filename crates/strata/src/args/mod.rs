@@ -151,6 +151,9 @@ pub(crate) struct Run {
     /// Change a parameter of that machine or of a mechanism; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Do not run the program again on what its mechanism is compared with: the plain machine of equal cost, simpler prefetchers
+    #[arg(long)]
+    pub(crate) alone: bool,
     /// Show everything: instructions by class, all kernels, what each count of a mechanism means
     #[arg(long, short)]
     pub(crate) verbose: bool,
@@ -162,9 +165,11 @@ pub(crate) struct Run {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// List the built-in programs
+/// List the built-in programs, or describe one
 #[derive(Args)]
 pub(crate) struct Workloads {
+    /// One program: its sizes, its kernels, how to run it
+    pub(crate) name: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

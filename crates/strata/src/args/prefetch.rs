@@ -10,10 +10,10 @@ Examples:
   strata prefetch eval nw.parquet --checkpoint nw.safetensors
   strata prefetch eval *.parquet --models transformer,revised --protocols paper,time,random
 
-For a machine, with less history and room for more deltas:
-  strata prefetch train nw.parquet -o n.safetensors --model distilled --distance 30 --least-history 1 --room 512
+The paper's predictor of pages, and one for a machine:
+  strata prefetch train nw.parquet -o nw.safetensors --unit page --model revised --precision float
   strata run nw --gpu gtx1080ti --with uvm --set uvm.prefetcher=learned \\
-      --set uvm.predictor=n.safetensors
+      --set uvm.predictor=nw.safetensors
 
 docs/learned-prefetching.md says what models, protocols and precisions are.";
 
@@ -75,18 +75,23 @@ fn share(text: &str) -> Result<f64, String> {
 /// What models are trained on, and how much
 #[derive(Args)]
 pub(crate) struct Training {
+    /// What is predicted: page, block (64 KB) or root (2 MB); of blocks and roots, first requests count alone
+    /// [default: root to train, page to eval]
+    #[arg(long, value_name = "UNIT")]
+    pub(crate) unit: Option<String>,
     /// Requests ahead that are predicted: 1 to 30
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=30))]
     pub(crate) distance: u16,
-    /// What makes a sequence: pc, kernel, sm, cta, warp, sm+warp [default: sm+warp of revised and distilled, sm of others]
+    /// What makes a sequence: pc, kernel, sm, cta, warp, sm+warp, array [default: array of blocks and roots; of pages, sm+warp of
+    /// revised and distilled, sm of others]
     #[arg(long, value_name = "KEY")]
     pub(crate) cluster: Option<String>,
-    /// Features of a token, such as `page_delta,pc` [default: all thirteen of a transformer, these two of others]
+    /// Features of a token, such as `page_delta,pc` [default: all thirteen of a transformer of pages, these two of others]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) features: Vec<String>,
-    /// Requests that a history has at least; predictors for a machine want 1
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=30))]
-    pub(crate) least_history: u16,
+    /// Requests that a history has at least; predictors for a machine want 1 [default: 1 of blocks and roots, 30 of pages]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=30))]
+    pub(crate) least_history: Option<u16>,
     /// Sequences to train on, at most, evenly spaced; with a checkpoint, to judge
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) sequences: u32,
@@ -126,10 +131,10 @@ pub(crate) struct PrefetchTrain {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// transformer, revised, distilled, lstm, cnn, mlp, linear
-    #[arg(long, value_name = "KIND", default_value = "revised")]
+    #[arg(long, value_name = "KIND", default_value = "distilled")]
     pub(crate) model: String,
     /// float, clamped, 4bit
-    #[arg(long, value_name = "KIND", default_value = "float")]
+    #[arg(long, value_name = "KIND", default_value = "4bit")]
     pub(crate) precision: String,
     /// How samples are divided: paper, time, random, window
     #[arg(long, value_name = "NAME", default_value = "paper")]
@@ -140,8 +145,8 @@ pub(crate) struct PrefetchTrain {
     #[arg(long, value_name = "SHARE", default_value_t = 1.0, allow_negative_numbers = true, value_parser = share)]
     pub(crate) share: f64,
     /// Values and classes to leave room for, so that more can be learned in a machine
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65536))]
-    pub(crate) room: Option<u32>,
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(2..=65536))]
+    pub(crate) room: u32,
     /// Stop when this share of the validation part is predicted
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = share)]
     pub(crate) enough: Option<f64>,
@@ -154,7 +159,8 @@ pub(crate) struct PrefetchTrain {
 }
 
 /// What a checkpoint has decided already.
-const OF_TRAINING: [&str; 13] = [
+const OF_TRAINING: [&str; 14] = [
+    "unit",
     "models",
     "protocols",
     "precisions",

@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
-use strata_lab::prefetch::{self, Cluster, Feature, Fitting, Kind, Precision, Protocol, Study, named};
+use strata_lab::prefetch::{self, Cluster, Feature, Fitting, Kind, Precision, Protocol, Study, Unit, named};
 use strata_lab::table::grouped;
 use strata_lab::{LabError, RunRequest, What};
 
@@ -46,15 +46,16 @@ fn trace(args: PrefetchTrace) -> Result<ExitCode, Failure> {
 }
 
 /// What to train, of a kind.
-fn fitting(kind: &str, args: &Training) -> Result<Fitting, LabError> {
-    let mut fitting = Fitting::new(named("model", kind, &Kind::ALL, Kind::name)?);
+fn fitting(kind: &str, args: &Training, unit: Unit) -> Result<Fitting, LabError> {
+    let unit = args.unit.as_deref().map_or(Ok(unit), |name| named("unit", name, &Unit::ALL, Unit::name))?;
+    let mut fitting = Fitting::new(named("model", kind, &Kind::ALL, Kind::name)?).of_unit(unit);
     let cluster = args.cluster.as_deref().map(|name| named("cluster", name, &Cluster::ALL, Cluster::name));
     let features = args.features.iter().map(|name| named("feature", name, &Feature::ALL, Feature::name));
     let features = features.collect::<Result<Vec<_>, _>>()?;
-    fitting.cluster = cluster.transpose()?;
-    fitting.features = Some(features).filter(|features| !features.is_empty());
+    fitting.cluster = cluster.transpose()?.or(fitting.cluster);
+    fitting.features = Some(features).filter(|features| !features.is_empty()).or(fitting.features);
     fitting.distance = usize::from(args.distance);
-    fitting.least = usize::from(args.least_history);
+    fitting.least = args.least_history.map_or(fitting.least, usize::from);
     fitting.sequences = args.sequences as usize;
     fitting.epochs = args.epochs.map_or(fitting.epochs, |epochs| epochs as usize);
     fitting.rate = args.rate.unwrap_or(fitting.rate);
@@ -72,11 +73,11 @@ fn fitting(kind: &str, args: &Training) -> Result<Fitting, LabError> {
 }
 
 fn train(args: &PrefetchTrain) -> Result<ExitCode, Failure> {
-    let mut fitting = fitting(&args.model, &args.training)?;
+    let mut fitting = fitting(&args.model, &args.training, Unit::Root)?;
     fitting.precision = named("precision", &args.precision, &Precision::ALL, Precision::name)?;
     fitting.protocol = named("protocol", &args.protocol, &Protocol::ALL, Protocol::name)?;
     fitting.share = args.share;
-    fitting.room = args.room.map(|room| room as usize);
+    fitting.room = Some(args.room as usize);
     fitting.enough = args.enough;
     let mut line = Series::new();
     let mut begins = |step: strata_lab::Step<'_>| line.begins(step.done, step.of, step.name);
@@ -102,7 +103,7 @@ fn eval(args: &PrefetchEval) -> Result<ExitCode, Failure> {
     let protocol = |name: &String| named("protocol", name, &Protocol::ALL, Protocol::name);
     let precision = |name: &String| named("precision", name, &Precision::ALL, Precision::name);
     let study = Study {
-        models: all(&args.models, &|name| fitting(name, &args.training))?,
+        models: all(&args.models, &|name| fitting(name, &args.training, Unit::Page))?,
         protocols: args.protocols.iter().map(protocol).collect::<Result<_, _>>()?,
         precisions: args.precisions.iter().map(precision).collect::<Result<_, _>>()?,
         checkpoint: args.checkpoint.clone(),

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use strata_lab::{DEFAULT_OUT, LabError, Monitor, Registry, RunRequest, What, equal_cost, table};
+use strata_lab::{DEFAULT_OUT, LabError, Monitor, Registry, RunRequest, RunResult, What, equal_cost, prefetch, table};
 
 pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
     let (json, printed_json, verbose) = (args.json.clone(), args.prints_json(), args.verbose);
@@ -18,6 +18,7 @@ pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
         None => return Ok(super::cuda::run(args, registry)),
     };
     let name = what.name();
+    let alone = args.alone;
     let request = request(args, what, registry)?;
     super::interrupt::leave_nothing_in(request.out.as_deref().unwrap_or(Path::new(DEFAULT_OUT)));
     let bar = ProgressBar::new_spinner();
@@ -34,10 +35,8 @@ pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
         Some(path) => strata_lab::write_json(&path, &result.to_json())?,
         None => {
             output::text(&table::run_result(&result, verbose))?;
-            if result.is_success()
-                && let Some(plain) = equal_cost(&request, &monitor)?
-            {
-                output::text(&plain.text(&result))?;
+            if result.is_success() && !alone {
+                output::text(&beside(&request, &result, &monitor)?)?;
             }
         }
     }
@@ -46,6 +45,14 @@ pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
     }
     output::message(&format!("saved in {}\n", result.host.directory.display()));
     Ok(if result.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What the run's mechanism is compared with, beside it: the program is run again for that.
+fn beside(request: &RunRequest, result: &RunResult, monitor: &Monitor) -> Result<String, LabError> {
+    if prefetch::is_learned(request) {
+        return Ok(format!("\n{}", prefetch::beside_simple_prefetchers(request, result)?));
+    }
+    Ok(equal_cost(request, monitor)?.map_or_else(String::new, |plain| plain.text(result)))
 }
 
 /// What the lab is asked to do.

@@ -2,28 +2,18 @@
 
 use crate::args::Workloads;
 use crate::output::{self, Failure};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::process::ExitCode;
 use strata_lab::table::{Align, columns};
-use strata_lab::workloads;
+use strata_lab::{Info, Size, Workload, workload, workloads};
 
 pub(crate) fn list(args: &Workloads) -> Result<ExitCode, Failure> {
+    if let Some(name) = &args.name {
+        return describe(workload(name)?, args.json);
+    }
     let infos: Vec<_> = workloads().collect();
     if args.json {
-        let list: Vec<_> = infos
-            .iter()
-            .map(|w| {
-                let sizes: Vec<_> = w.sizes.iter().map(|s| s.name()).collect();
-                json!({
-                    "name": w.name,
-                    "suite": w.suite,
-                    "papers": w.papers,
-                    "sizes": sizes,
-                    "description": w.description,
-                })
-            })
-            .collect();
-        output::json(&json!({ "workloads": list }))?;
+        output::json(&json!({ "workloads": infos.iter().map(|info| about(info)).collect::<Vec<_>>() }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let headings = [
@@ -42,4 +32,60 @@ pub(crate) fn list(args: &Workloads) -> Result<ExitCode, Failure> {
         .collect();
     output::text(&columns(&headings, &rows))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a program is, for scripts.
+fn about(info: &Info) -> Value {
+    let sizes: Vec<_> = info.sizes.iter().map(|s| s.name()).collect();
+    json!({
+        "name": info.name,
+        "suite": info.suite,
+        "papers": info.papers,
+        "sizes": sizes,
+        "description": info.description,
+    })
+}
+
+/// One program.
+fn describe(program: &dyn Workload, json: bool) -> Result<ExitCode, Failure> {
+    let info = program.info();
+    let kernels: Vec<_> = program.modules().iter().flat_map(|module| module.resources()).collect();
+    if json {
+        let mut all = about(info);
+        all["aliases"] = json!(info.aliases);
+        let kernel = |(name, of): &(String, strata_lab::Resources)| json!({ "name": name, "registers": of.registers, "shared_bytes": of.shared_bytes });
+        all["kernels"] = kernels.iter().map(kernel).collect();
+        output::json(&all)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = format!("{}: {}\n\nsuite    {}\n", info.name, info.description, info.suite);
+    let mut line = |name: &str, values: Vec<String>| {
+        if !values.is_empty() {
+            text.push_str(&format!("{name:<8} {}\n", values.join(", ")));
+        }
+    };
+    line("papers", info.papers.iter().map(|&paper| paper.to_owned()).collect());
+    line("aliases", info.aliases.iter().map(|&alias| alias.to_owned()).collect());
+    line("sizes", info.sizes.iter().map(|&size| named(info, size)).collect());
+    line("shapes", program.instances().iter().map(|instance| instance.label.to_owned()).collect());
+    let kernel = |(name, of): &(String, strata_lab::Resources)| {
+        let shared = if of.shared_bytes > 0 { format!(", {} B shared", of.shared_bytes) } else { String::new() };
+        format!("{name} ({} registers{shared})", of.registers)
+    };
+    line("kernels", kernels.iter().map(kernel).collect());
+    if program.takes_graphs() {
+        text.push_str("graphs   --input FILE (.mtx, .gr, .col)\n");
+    }
+    let folder =
+        program.modules().first().and_then(|module| module.path.rsplit_once('/')).map_or("", |(folder, _)| folder);
+    text.push_str(&format!("source   {folder}\n\nstrata run {} --size small\n", info.name));
+    output::text(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A size, and what else the papers' one is called.
+fn named(info: &Info, size: Size) -> String {
+    let others = Size::ALL.into_iter().filter(|&other| other != size && info.size_for(other) == Some(size));
+    let others: Vec<_> = others.map(Size::name).collect();
+    if others.is_empty() { size.name().to_owned() } else { format!("{} (or {})", size.name(), others.join(", ")) }
 }

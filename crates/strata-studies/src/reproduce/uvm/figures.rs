@@ -46,8 +46,8 @@ pub(super) fn ratios(id: &'static str, title: &'static str, note: &str, axis: &'
 
 /// What the programs are and do.
 pub(super) fn programs(timings: &[Timing]) -> Figure {
-    let note = "Share of the instructions after which tables stop, as the paper cut its runs (mvt and srad: where accuracy is \
-                nearest to the paper's); of whole runs: millions of machine instructions of threads, far faults, pages that \
+    let note = "Share of the instructions after which tables stop, as the paper cut its runs: its instructions over \
+                those of the published full run (mvt: of bicg's, which executes as many; srad: over our own); of whole runs: millions of machine instructions of threads, far faults, pages that \
                 came, core cycles with launches, what the host waited for, IPC, MB over PCI Express, busy share of it.";
     let base = Scheme::Baseline;
     let columns = [

@@ -8,6 +8,7 @@
 mod ceiling;
 mod figures;
 mod in_the_loop;
+mod judging;
 mod learning;
 mod predicting;
 mod suite;
@@ -21,13 +22,14 @@ use predicting::{NEVER_SEEN, PIPELINED, Predicting, REVISED};
 use std::path::Path;
 use strata_run::LabError;
 use strata_run::Step;
-use suite::{Cut, PERCENTS, PROGRAMS, Program, Scheme};
+use suite::{PERCENTS, PROGRAMS, Program, Scheme};
 use timing::{Moment, Timing};
 
-/// Prefetchers in a machine, and how well predictors predict.
-pub(super) const PARTS: [&str; 2] = [LOOP, LEARNING];
+/// Prefetchers in a machine, how well predictors predict, and programs that no predictor has seen.
+pub(super) const PARTS: [&str; 3] = [LOOP, LEARNING, JUDGED];
 const LOOP: &str = "loop";
 const LEARNING: &str = "learning";
+const JUDGED: &str = "judged";
 
 /// Runs everything, or one part, and makes the page.
 pub(super) fn reproduce(
@@ -43,10 +45,15 @@ pub(super) fn reproduce(
         page.figures.extend::<Vec<Figure>>(figures);
         rows.extend::<Vec<Row>>(more);
     };
-    if part != Some(LEARNING) {
+    let makes = |name: &str| part.is_none_or(|part| part == name);
+    if makes(JUDGED) {
+        let programs = judging::study(effort, judging::SIZES, &Runs::below(directory)?, begins)?;
+        add((judging::figures(&programs), Vec::new()));
+    }
+    if makes(LOOP) {
         add(study(&PROGRAMS, "paper-uvm", effort, directory, begins)?);
     }
-    if part != Some(LOOP) {
+    if makes(LEARNING) {
         add(learning::study(effort, &Runs::below(directory)?, begins)?);
     }
     Ok((page, rows))
@@ -66,8 +73,7 @@ fn study(
 ) -> Result<(Vec<Figure>, Vec<Row>), LabError> {
     let paper = PaperNumbers::of(Paper::Uvm);
     let runs = Runs::below(directory)?;
-    let accuracy = |program: &Program| paper.get(&format!("table11.{}.0.0", program.paper));
-    let timings = timing::study(programs, size, |program| Scheme::of(program, effort), accuracy, &runs, begins)?;
+    let timings = timing::study(programs, size, |program| Scheme::of(program, effort), &runs, begins)?;
     no_failures(&timings)?;
     let mut all = vec![figures::programs(&timings), figures::table_10(&timings, &paper)];
     all.extend(figures::table_11(&timings, &paper));
@@ -75,7 +81,7 @@ fn study(
     all.extend(in_the_loop::figures(&timings, &paper));
     if effort != Effort::Quick {
         let schemes = |_: &Program| Predicting::of_unseen();
-        let unseen = timing::study(&NEVER_SEEN, size, schemes, |_| None, &runs, begins)?;
+        let unseen = timing::study(&NEVER_SEEN, size, schemes, &runs, begins)?;
         no_failures(&unseen)?;
         all.extend(in_the_loop::never_seen(&unseen));
         all.push(ceiling::ceiling(&timings)?);
@@ -137,12 +143,7 @@ fn rows(timings: &[Timing], paper: &PaperNumbers) -> Vec<Row> {
         let of = |value: fn(&Moment) -> f64| -> Vec<Option<f64>> {
             timings.iter().map(|t| t.at_cut(scheme).map(|moment| value(&moment))).collect()
         };
-        // Where a program is cut so that its accuracy is the paper's, that accuracy says nothing.
-        let standing = |name: &str, t: &Timing| match name {
-            "hit_rate" => Standing::Repeats("Table 10"),
-            "accuracy" if t.program.cut == Cut::ByAccuracy => Standing::Fitted,
-            _ => Standing::Judged,
-        };
+        let standing = |name: &str| if name == "hit_rate" { Standing::Repeats("Table 10") } else { Standing::Judged };
         for t in ran() {
             let printed = paper.get(&format!("table10.{}.{prefetcher}", t.program.paper));
             let ours = t.at_cut(scheme).map(|moment| moment.hit_rate());
@@ -156,14 +157,13 @@ fn rows(timings: &[Timing], paper: &PaperNumbers) -> Vec<Row> {
             for t in ran() {
                 let printed = paper.get(&format!("table11.{}.{prefetcher}.{place}", t.program.paper));
                 let ours = t.at_cut(scheme).map(|moment| value(&moment));
-                add("Table 11", t.program.name, format!("{shown}{how}"), printed, ours.into(), standing(name, t));
+                add("Table 11", t.program.name, format!("{shown}{how}"), printed, ours.into(), standing(name));
             }
             let geometric = paper.text(&format!("mean_kind.{name}")) == Some("geometric");
             let (kind, ours) =
                 if geometric { ("geometric mean", geometric_mean(of(value))) } else { ("mean", mean(of(value))) };
             let printed = paper.get(&format!("{name}.{known_as}"));
-            let standing = if name == "hit_rate" { Standing::Repeats("Table 10") } else { Standing::Judged };
-            add("Table 11", ALL, format!("{shown}{how}, {kind}"), printed, ours, standing);
+            add("Table 11", ALL, format!("{shown}{how}, {kind}"), printed, ours, standing(name));
         }
         let ends = figures::figure_11_ends(timings, scheme);
         let printed = paper.get(&format!("bicg_2M_instructions_cycles.{known_as}"));

@@ -18,7 +18,7 @@ pub(super) struct Predicting {
 pub(super) enum Rule {
     /// Nobody predicts: the faulted 64 KB alone, so that what predictions add can be told.
     Nothing,
-    /// The paper's, with the shipped predictor: a far fault asks, one page comes.
+    /// The paper's, with the predictor of pages: a far fault asks, one page comes.
     Paper,
     /// The same rule with a table in the predictor's place: `stride` or `markov`.
     Table(&'static str),
@@ -26,7 +26,7 @@ pub(super) enum Rule {
     Blocks(u32, u32),
     /// Every request to the GMMU asks, unless so many predictions are being made.
     EveryRequest(u32),
-    /// The same with as many as there are requests, and whole blocks that share transfers of up to 1 MB: by `shipped` or a
+    /// The same with as many as there are requests, and whole blocks that share transfers of up to 1 MB: by `paper` or a
     /// table, and how many blocks at most.
     Pipelined(&'static str, u32),
 }
@@ -51,6 +51,10 @@ const UNLIMITED: u32 = 1024;
 /// Blocks that a pipelined prediction names at most (choice), and others beside it.
 const TOP: u32 = 8;
 const OTHER_TOPS: [u32; 3] = [1, 4, 16];
+
+/// The paper has no least probability, and one page.
+const ANY: &str = "uvm.prediction_confidence=0";
+const ONE: &str = "uvm.prediction_top=1";
 
 /// Tables that predict, as `uvm.predictor` names them.
 const TABLES: [&str; 2] = ["stride", "markov"];
@@ -89,28 +93,37 @@ impl Rule {
             Self::Blocks(most, least) => format!("{most} blocks of {least} %"),
             Self::EveryRequest(1) => "every request".into(),
             Self::EveryRequest(_) => "every request at once".into(),
-            Self::Pipelined("shipped", TOP) => "pipelined".into(),
-            Self::Pipelined("shipped", top) => format!("pipelined, {top} a request"),
+            Self::Pipelined("paper", TOP) => "pipelined".into(),
+            Self::Pipelined("paper", top) => format!("pipelined, {top} a request"),
             Self::Pipelined(table, _) => format!("pipelined {table}"),
+        }
+    }
+
+    /// Who predicts, as `uvm.predictor` names it.
+    fn predictor(self) -> &'static str {
+        match self {
+            Self::Table(name) | Self::Pipelined(name, _) => name,
+            _ => "paper",
         }
     }
 
     fn set(self) -> Vec<String> {
         match self {
-            Self::Nothing | Self::Paper => Vec::new(),
-            Self::Table(name) => vec![format!("uvm.predictor={name}")],
+            Self::Nothing | Self::Table(_) => Vec::new(),
+            Self::Paper => vec![ANY.into(), ONE.into()],
             Self::Blocks(most, least) => vec![
                 "uvm.prediction_brings=block".into(),
                 format!("uvm.prediction_top={most}"),
                 format!("uvm.prediction_confidence={}", f64::from(least) / 100.0),
             ],
             Self::EveryRequest(at_once) => {
-                vec!["uvm.prediction_trigger=request".into(), format!("uvm.predictions_in_flight={at_once}")]
+                let at_once = format!("uvm.predictions_in_flight={at_once}");
+                vec!["uvm.prediction_trigger=request".into(), at_once, ANY.into(), ONE.into()]
             }
-            Self::Pipelined(predictor, top) => {
+            Self::Pipelined(_, top) => {
                 let mut set = Self::EveryRequest(UNLIMITED).set();
                 set.extend(Self::Blocks(top, 0).set());
-                set.extend(["uvm.prediction_request=1MiB".into(), format!("uvm.predictor={predictor}")]);
+                set.push("uvm.prediction_request=1MiB".into());
                 set
             }
         }
@@ -120,7 +133,7 @@ impl Rule {
 /// The paper's rule, as it reports it.
 pub(super) const REVISED: Scheme = Rule::Paper.scheme();
 /// What comes nearest to the paper's hit rates.
-pub(super) const PIPELINED: Rule = Rule::Pipelined("shipped", TOP);
+pub(super) const PIPELINED: Rule = Rule::Pipelined("paper", TOP);
 /// The same with the table that does best.
 pub(super) const PIPELINED_TABLE: Rule = Rule::Pipelined("stride", 1);
 
@@ -150,7 +163,7 @@ impl Predicting {
         rules.extend(TABLES.map(Rule::Table));
         rules.extend(BLOCKS.map(|(most, least)| Rule::Blocks(most, least)));
         rules.extend([1, UNLIMITED].map(Rule::EveryRequest));
-        rules.extend(OTHER_TOPS.map(|top| Rule::Pipelined("shipped", top)));
+        rules.extend(OTHER_TOPS.map(|top| Rule::Pipelined("paper", top)));
         rules.push(PIPELINED_TABLE);
         rules
     }
@@ -171,7 +184,11 @@ impl Predicting {
     pub(super) fn set(self) -> Vec<String> {
         let mut set = match self.rule {
             Rule::Nothing => vec!["uvm.prefetcher=sequential".into()],
-            _ => vec!["uvm.prefetcher=learned".into(), format!("uvm.prediction_latency={}", self.latency)],
+            rule => vec![
+                "uvm.prefetcher=learned".into(),
+                format!("uvm.predictor={}", rule.predictor()),
+                format!("uvm.prediction_latency={}", self.latency),
+            ],
         };
         set.extend(self.rule.set());
         if let Some(percent) = self.percent {

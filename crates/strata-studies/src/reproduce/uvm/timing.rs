@@ -124,17 +124,12 @@ impl Point {
         self.course.get(upto.saturating_sub(1)).copied().unwrap_or_default()
     }
 
-    /// Where a program was cut, as a share of its instructions; `accuracy` is the paper's.
-    pub(super) fn cut(&self, cut: Cut, accuracy: Option<f64>) -> f64 {
+    /// Where a program was cut, as a share of its instructions.
+    pub(super) fn cut(&self, cut: Cut) -> f64 {
         match cut {
             Cut::Whole => 1.0,
             Cut::Share(share) => share,
-            Cut::ByAccuracy => {
-                let off = |m: &&Moment| (m.accuracy() - accuracy.unwrap_or(1.0)).abs();
-                let begun = self.course.iter().filter(|moment| moment.prefetches > 0.0);
-                let nearest = begun.min_by(|a, b| off(a).total_cmp(&off(b)));
-                nearest.map_or(1.0, |moment| share(moment.instructions, self.instructions))
-            }
+            Cut::Instructions(count) => share(count, self.instructions).min(1.0),
         }
     }
 
@@ -233,12 +228,11 @@ impl Timing {
     }
 }
 
-/// Runs programs at a size on machines; `accuracy` tells the paper's, for those that are cut by it.
+/// Runs programs at a size on machines.
 pub(super) fn study(
     programs: &[Program],
     size: &str,
     schemes: impl Fn(&Program) -> Vec<Scheme>,
-    accuracy: impl Fn(&Program) -> Option<f64>,
     runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Timing>, LabError> {
@@ -264,7 +258,7 @@ pub(super) fn study(
         let points = own.map(|((_, scheme), point)| (*scheme, point.clone())).collect();
         let mut timing = Timing { program: *program, cut: 1.0, points };
         let baseline = timing.point(Scheme::Baseline);
-        timing.cut = baseline.map_or(1.0, |point| point.cut(program.cut, accuracy(program)));
+        timing.cut = baseline.map_or(1.0, |point| point.cut(program.cut));
         timing
     };
     Ok(programs.iter().map(timing).collect())
@@ -282,7 +276,7 @@ mod tests {
         let point = Point { instructions: 1000.0, course, ..Point::default() };
         assert_eq!(point.after(0.3).instructions, 100.0);
         assert_eq!(point.after(1.0).instructions, 1000.0);
-        assert_eq!(point.cut(Cut::ByAccuracy, Some(0.79)), 0.5);
-        assert_eq!((point.cut(Cut::Whole, None), point.cut(Cut::Share(0.25), None)), (1.0, 0.25));
+        assert_eq!((point.cut(Cut::Whole), point.cut(Cut::Share(0.25))), (1.0, 0.25));
+        assert_eq!((point.cut(Cut::Instructions(500.0)), point.cut(Cut::Instructions(5000.0))), (0.5, 1.0));
     }
 }
