@@ -16,6 +16,7 @@
 
 mod args;
 mod commands;
+mod heap;
 mod output;
 mod progress;
 

@@ -1,6 +1,7 @@
 //! `strata run`.
 
 use crate::args::Run;
+use crate::heap;
 use crate::output::{self, Failure};
 use crate::progress;
 use indicatif::ProgressBar;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use strata_lab::{LabError, Monitor, Registry, RunRequest, What, table};
 
 pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
+    heap::prepare();
     let (json, printed_json) = (args.json.clone(), args.prints_json());
     let what = match &args.what {
         Some(name) => What::named(name)?,
