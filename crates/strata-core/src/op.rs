@@ -274,13 +274,21 @@ impl OpBatch {
     #[inline]
     pub fn scatter(&mut self, mask: LaneMask, space: Space, addresses: &[u64; LANES]) {
         let pattern = Pattern::Scattered(self.scattered.len() as u32);
-        self.scattered.push(std::array::from_fn(|l| Addr(if mask >> l & 1 != 0 { addresses[l] } else { 0 })));
+        self.scattered.push(if mask == LaneMask::MAX {
+            addresses.map(Addr)
+        } else {
+            // Without branches: masks of programs that diverge are hard to foresee.
+            std::array::from_fn(|l| Addr(addresses[l] & u64::from(mask >> l & 1).wrapping_neg()))
+        });
         self.addresses.push(AddressSet { mask, space, pattern });
     }
 
     /// The addresses of a set, one per lane; lanes outside its mask hold [`Addr`] 0.
     #[inline]
     pub fn lanes(&self, set: &AddressSet) -> [Addr; LANES] {
+        if let (Pattern::Scattered(index), LaneMask::MAX) = (set.pattern, set.mask) {
+            return self.scattered[index as usize];
+        }
         std::array::from_fn(|l| if set.mask >> l & 1 != 0 { self.lane(set, l) } else { Addr(0) })
     }
 
