@@ -50,8 +50,8 @@ pub use count::Counts;
 pub use host_event::{AllocFlags, Allocation, AllocationId, HostEvent};
 pub use image::{AddressMode, Channel, Format, Image, Texture};
 pub use op::{
-    Access, AddressSet, GridSource, LANES, LaneMask, OpBatch, OpClass, OpInfo, OpKind, Pattern, Space, Stop, WarpId,
-    WarpOp, WarpSource, WatchPoint,
+    Access, AddressSet, GridSource, LANES, LaneMask, Nearness, OpBatch, OpClass, OpInfo, OpKind, Pattern, Space, Stop,
+    WarpId, WarpOp, WarpSource, WatchPoint,
 };
 pub use paged::Paged;
 pub use prefetch::prefetch;

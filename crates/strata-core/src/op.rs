@@ -289,13 +289,21 @@ impl OpBatch {
     #[inline]
     pub fn scatter(&mut self, mask: LaneMask, space: Space, addresses: &[u64; LANES]) {
         let pattern = Pattern::Scattered(self.scattered.len() as u32);
-        self.scattered.push(std::array::from_fn(|l| Addr(if mask >> l & 1 != 0 { addresses[l] } else { 0 })));
+        self.scattered.push(if mask == LaneMask::MAX {
+            addresses.map(Addr)
+        } else {
+            // Without branches: masks of programs that diverge are hard to foresee.
+            std::array::from_fn(|l| Addr(addresses[l] & u64::from(mask >> l & 1).wrapping_neg()))
+        });
         self.addresses.push(AddressSet { mask, space, pattern });
     }
 
     /// The addresses of a set, one per lane; lanes outside its mask hold [`Addr`] 0.
     #[inline]
     pub fn lanes(&self, set: &AddressSet) -> [Addr; LANES] {
+        if let (Pattern::Scattered(index), LaneMask::MAX) = (set.pattern, set.mask) {
+            return self.scattered[index as usize];
+        }
         std::array::from_fn(|l| if set.mask >> l & 1 != 0 { self.lane(set, l) } else { Addr(0) })
     }
 
@@ -351,6 +359,17 @@ pub struct WatchPoint {
     pub registers: Vec<u32>,
 }
 
+/// How soon something is needed, for those who ask the host's caches for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nearness {
+    /// First call: what is found without looking at anything else.
+    Far,
+    /// Second call: what is found through that.
+    Middle,
+    /// Third call: all the rest.
+    Near,
+}
+
 /// A launch whose CTAs and warps are run on demand: what a timing model drives.
 pub trait GridSource: WarpSource {
     /// The static instructions, indexed by [`WarpOp::pc`].
@@ -364,10 +383,10 @@ pub trait GridSource: WarpSource {
     fn start_cta(&mut self, slot: u32, number: u64);
     /// Warps that waited at a CTA barrier and can go on since the last call, appended to `out`.
     fn take_opened(&mut self, out: &mut Vec<WarpId>);
-    /// Warp `w` will be advanced soon: a source may ask the host's caches for its state. Called twice, first when it is not yet
-    /// `near`, so that what is found by way of something else can be asked for the second time.
+    /// Warp `w` will be advanced soon: a source may ask the host's caches for its state. Called several times, nearer each time,
+    /// so that what is found by way of something else can be asked for when that is there.
     #[inline]
-    fn prefetch(&self, _w: WarpId, _near: bool) {}
+    fn prefetch(&self, _w: WarpId, _how_near: Nearness) {}
     /// The bytes that a line of device memory holds now; a source without values leaves `out` as it is.
     fn read_line(&self, _line: LineAddr, _out: &mut [u8; LINE_BYTES as usize]) {}
     /// From now on segments end before these program counters; a source that cannot do so ignores it.

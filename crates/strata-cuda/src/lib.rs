@@ -52,7 +52,7 @@ use strata_run::preparation::RunPreparation;
 use strata_run::run::{machine, options, save_json, save_result};
 use strata_run::setup::Setup;
 use strata_run::{Description, HostTimes, LabError, Monitor, Monitored, Resolved, RunRequest, RunResult, What, gpus};
-use strata_sim::config::GpuConfig;
+use strata_sim::config::{Gpu, GpuConfig};
 
 /// First address of device memory: far from where Linux puts programs, libraries, heaps and stacks, so that managed memory
 /// has the same addresses in the program.
@@ -90,9 +90,10 @@ pub fn run(
         return Err(LabError::Request("only programs are run as CUDA programs".into()));
     };
     let began = Instant::now();
-    let machine = Machine::new(request, monitor)?;
+    let (chosen, gpu) = machine(request)?;
     let resolved = resolve(request, command)?;
-    let about = Description::of_request(request, &resolved)?;
+    let about = Description::of(request, &resolved, &chosen, gpu.as_ref())?;
+    let machine = Machine::new(request, chosen, gpu, monitor)?;
     let directory = about.directory(request);
     save_json(&directory, "request.json", &resolved.to_json(request))?;
     for old in ["result.json", "stats.parquet", PARTIAL] {
@@ -160,8 +161,7 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<Self, LabError> {
-        let (chosen, gpu) = machine(request)?;
+    fn new(request: &RunRequest, chosen: Chosen, gpu: Option<Gpu>, monitor: &Arc<Monitor>) -> Result<Self, LabError> {
         let selection = Selection::of(request)?;
         let timed = gpu.is_some();
         let gpu = match gpu {

@@ -12,7 +12,8 @@ use crate::warp::{Visits, WarpStop};
 use crate::watch::Watch;
 use std::ptr::NonNull;
 use strata_core::{
-    Counts, GridSource, LANES, LINE_BYTES, LineAddr, OpBatch, OpInfo, Stop, WarpId, WarpSource, WatchPoint,
+    Counts, GridSource, LANES, LINE_BYTES, LineAddr, Nearness, OpBatch, OpInfo, Stop, WarpId, WarpSource, WatchPoint,
+    prefetch,
 };
 
 /// A launch whose CTAs and warps are run on demand.
@@ -184,11 +185,16 @@ impl GridSource for Execution<'_> {
     }
 
     #[inline]
-    fn prefetch(&self, w: WarpId, near: bool) {
+    fn prefetch(&self, w: WarpId, how_near: Nearness) {
         let warps = self.state.warps_per_cta();
         let (slot, warp) = (w.0 as usize / warps, w.0 as usize % warps);
-        if let Some(warp) = self.slots.get(slot).and_then(|place| place.cta.warps.get(warp)) {
-            if near { warp.prefetch() } else { strata_core::prefetch(warp) }
+        let Some(place) = self.slots.get(slot) else { return };
+        if how_near == Nearness::Far {
+            prefetch(&place.cta.warps);
+            prefetch(&place.cta.shared);
+            prefetch(&place.waiting);
+        } else if let Some(warp) = place.cta.warps.get(warp) {
+            if how_near == Nearness::Near { warp.prefetch() } else { prefetch(warp) }
         }
     }
 

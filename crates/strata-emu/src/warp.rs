@@ -102,7 +102,9 @@ pub(crate) struct Visits {
     pub(crate) lanes: u64,
 }
 
-/// A warp of a resident CTA.
+/// A warp of a resident CTA. Thousands are resident, and each is looked at after all the others: it lies in as few cache lines of
+/// the host as it can.
+#[repr(align(64))]
 pub(crate) struct Warp {
     units: Vec<Unit>,
     predicates: Vec<u32>,

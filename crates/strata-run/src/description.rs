@@ -82,12 +82,6 @@ impl Description {
         })
     }
 
-    /// The same, with the machine looked up.
-    pub fn of_request(request: &RunRequest, resolved: &Resolved) -> Result<Self, LabError> {
-        let (chosen, gpu) = crate::run::machine(request)?;
-        Self::of(request, resolved, &chosen, gpu.as_ref())
-    }
-
     /// The keys that results have of it, besides those that they always had.
     pub fn to_json(&self) -> Map<String, Value> {
         let mut object = self.identity();

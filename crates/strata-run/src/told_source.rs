@@ -4,7 +4,9 @@
 //! before its end, so the instructions executed so far are told, too.
 
 use crate::monitor::Monitor;
-use strata_core::{GridSource, LANES, LINE_BYTES, LineAddr, OpBatch, OpInfo, Stop, WarpId, WarpSource, WatchPoint};
+use strata_core::{
+    GridSource, LANES, LINE_BYTES, LineAddr, Nearness, OpBatch, OpInfo, Stop, WarpId, WarpSource, WatchPoint,
+};
 
 /// How many segments are run between two messages: a fraction of a millisecond of work.
 const SEGMENTS: u32 = 1 << 12;
@@ -68,6 +70,11 @@ impl<S: GridSource, F: Fn(&S, f64) -> u64> GridSource for ToldSource<'_, S, F> {
         self.inside.take_opened(out);
     }
 
+    #[inline]
+    fn prefetch(&self, w: WarpId, how_near: Nearness) {
+        self.inside.prefetch(w, how_near);
+    }
+
     fn read_line(&self, line: LineAddr, out: &mut [u8; LINE_BYTES as usize]) {
         self.inside.read_line(line, out);
     }
@@ -84,11 +91,13 @@ impl<S: GridSource, F: Fn(&S, f64) -> u64> GridSource for ToldSource<'_, S, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     /// Two CTAs of 4,096 warps that run two segments each.
     #[derive(Default)]
     struct Grid {
         run: Vec<u32>,
+        asked_for: Cell<Option<(WarpId, Nearness)>>,
     }
 
     impl WarpSource for Grid {
@@ -113,6 +122,16 @@ mod tests {
             self.run.resize((slot as usize + 1) * SEGMENTS as usize, 0);
         }
         fn take_opened(&mut self, _: &mut Vec<WarpId>) {}
+        fn prefetch(&self, w: WarpId, how_near: Nearness) {
+            self.asked_for.set(Some((w, how_near)));
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_ahead_reaches_the_source() {
+        let (monitor, mut grid) = (Monitor::default(), Grid::default());
+        ToldSource::new(&mut grid, &monitor, |_, _| 0).prefetch(WarpId(3), Nearness::Near);
+        assert_eq!(grid.asked_for.get(), Some((WarpId(3), Nearness::Near)));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //!
 //! Invariant: nobody asks for a cycle before the `now` of an earlier call; what lies before it is forgotten.
 
+use strata_core::prefetch;
+
 /// Cycles ahead of now that can be taken.
 const AHEAD: u64 = 1024;
 const WORDS: u64 = AHEAD / 64;
@@ -13,45 +15,58 @@ const WORDS: u64 = AHEAD / 64;
 const STARTS: [u64; 6] =
     [u64::MAX, u64::MAX / 0b11, u64::MAX / 0xf, u64::MAX / 0xff, u64::MAX / 0xffff, u64::MAX / 0xffff_ffff];
 
-/// The cycles of one unit.
+/// The cycles of `N` units that are asked together, by their numbers.
+///
+/// The words of one span of time lie side by side: the issue slots of a scheduler and all the units that it feeds are one cache
+/// line of the host for each 64 cycles.
 #[derive(Clone)]
-pub(crate) struct Calendar {
+#[repr(align(64))]
+pub(crate) struct Calendars<const N: usize> {
     /// One bit per cycle: taken.
-    taken: [u64; WORDS as usize],
+    taken: [[u64; N]; WORDS as usize],
     /// Number of the first word that is remembered; the ring holds `WORDS` from there on.
     first: u64,
 }
 
-impl Default for Calendar {
+impl<const N: usize> Default for Calendars<N> {
     fn default() -> Self {
-        Self { taken: [0; WORDS as usize], first: 0 }
+        Self { taken: [[0; N]; WORDS as usize], first: 0 }
     }
 }
 
-impl Calendar {
+impl<const N: usize> Calendars<N> {
     /// Forgets everything before `now`.
     #[inline]
     pub(crate) fn forget(&mut self, now: u64) {
         let first = now / 64;
         if first > self.first {
             for word in self.first..first.min(self.first + WORDS) {
-                self.taken[(word % WORDS) as usize] = 0;
+                self.taken[(word % WORDS) as usize] = [0; N];
             }
             self.first = first;
         }
     }
 
-    /// The first cycle at or after `cycle` from which `length` cycles are free (at most 64), or `None` if that is too far
-    /// away to be remembered.
+    /// Asks the host's caches for the cycles from `now` on.
     #[inline]
-    pub(crate) fn find(&self, cycle: u64, length: u32) -> Option<u64> {
+    pub(crate) fn prefetch(&self, now: u64) {
+        let word = now / 64;
+        prefetch(&self.first);
+        prefetch(&self.taken[(word % WORDS) as usize]);
+        prefetch(&self.taken[((word + 1) % WORDS) as usize]);
+    }
+
+    /// The first cycle at or after `cycle` from which `length` cycles of a unit are free (at most 64), or `None` if that is too
+    /// far away to be remembered.
+    #[inline]
+    pub(crate) fn find(&self, unit: usize, cycle: u64, length: u32) -> Option<u64> {
         let length = length.clamp(1, 64);
-        let end = (self.first + WORDS - 1) * 64;
+        let end = self.end();
         let mut cycle = cycle.max(self.first * 64);
         while cycle < end {
             // All starts of 64 cycles at once: a bit stays set while the cycles from its own on are free. What lies behind the
             // last word is never part of a span that starts before `end`.
-            let mut free = !(u128::from(self.window(cycle)) | u128::from(self.window(cycle + 64)) << 64);
+            let mut free = !(u128::from(self.window(unit, cycle)) | u128::from(self.window(unit, cycle + 64)) << 64);
             let mut known = 1;
             while known < length {
                 let more = known.min(length - known);
@@ -69,11 +84,11 @@ impl Calendar {
 
     /// The same for one cycle: the first that is free.
     #[inline]
-    pub(crate) fn find_one(&self, cycle: u64) -> Option<u64> {
-        let end = (self.first + WORDS - 1) * 64;
+    pub(crate) fn find_one(&self, unit: usize, cycle: u64) -> Option<u64> {
+        let end = self.end();
         let mut cycle = cycle.max(self.first * 64);
         while cycle < end {
-            let taken = self.window(cycle).trailing_ones();
+            let taken = self.window(unit, cycle).trailing_ones();
             if taken < 64 {
                 return Some(cycle + u64::from(taken));
             }
@@ -82,10 +97,10 @@ impl Calendar {
         None
     }
 
-    /// Takes one cycle, which [`Calendar::find_one`] gave.
+    /// Takes one cycle, which [`Calendars::find_one`] gave.
     #[inline]
-    pub(crate) fn take_one(&mut self, cycle: u64) {
-        self.taken[(cycle / 64 % WORDS) as usize] |= 1 << (cycle % 64);
+    pub(crate) fn take_one(&mut self, unit: usize, cycle: u64) {
+        self.taken[(cycle / 64 % WORDS) as usize][unit] |= 1 << (cycle % 64);
     }
 
     /// The first frame that ends after `cycle` and is free: time is divided into frames of `length` cycles (at most 64).
@@ -93,17 +108,17 @@ impl Calendar {
     /// A unit that takes an operation every `length` cycles takes one per frame, at any cycle of it. So operations that come
     /// at odd times do not leave gaps too short for anybody.
     #[inline]
-    pub(crate) fn find_frame(&self, cycle: u64, length: u32) -> Option<u64> {
-        let end = (self.first + WORDS - 1) * 64;
+    pub(crate) fn find_frame(&self, unit: usize, cycle: u64, length: u32) -> Option<u64> {
+        let end = self.end();
         let cycle = cycle.max(self.first * 64);
         if !length.is_power_of_two() || length > 32 {
-            return self.find_odd_frame(cycle, length, end);
+            return self.find_odd_frame(unit, cycle, length);
         }
         // All frames of 64 cycles at once: the first cycle of each tells whether any of its cycles is taken.
         let starts = STARTS[length.trailing_zeros() as usize];
         let mut frame = cycle & !u64::from(length - 1);
         while frame < end {
-            let mut taken = self.window(frame);
+            let mut taken = self.window(unit, frame);
             let mut half = length / 2;
             while half > 0 {
                 taken |= taken >> half;
@@ -121,11 +136,11 @@ impl Calendar {
 
     /// The same for frames of any length, one after another.
     #[cold]
-    fn find_odd_frame(&self, cycle: u64, length: u32, end: u64) -> Option<u64> {
+    fn find_odd_frame(&self, unit: usize, cycle: u64, length: u32) -> Option<u64> {
         let wanted = u64::MAX >> (64 - length.clamp(1, 64));
         let mut frame = cycle / u64::from(length) * u64::from(length);
-        while frame + u64::from(length) <= end {
-            if self.window(frame) & wanted == 0 {
+        while frame + u64::from(length) <= self.end() {
+            if self.window(unit, frame) & wanted == 0 {
                 return Some(frame);
             }
             frame += u64::from(length);
@@ -133,44 +148,55 @@ impl Calendar {
         None
     }
 
-    /// The 64 cycles from `cycle` on.
+    /// The first cycle of the last word: what is behind it is too far away.
     #[inline]
-    fn window(&self, cycle: u64) -> u64 {
-        let (word, shift) = (cycle / 64, cycle % 64);
-        let low = self.taken[(word % WORDS) as usize] >> shift;
-        if shift == 0 { low } else { low | self.taken[((word + 1) % WORDS) as usize] << (64 - shift) }
+    fn end(&self) -> u64 {
+        (self.first + WORDS - 1) * 64
     }
 
-    /// Takes `length` cycles (at most 64) from `cycle` on, which [`Calendar::find`] gave.
+    /// The 64 cycles of a unit from `cycle` on.
     #[inline]
-    pub(crate) fn take(&mut self, cycle: u64, length: u32) {
+    fn window(&self, unit: usize, cycle: u64) -> u64 {
+        let (word, shift) = (cycle / 64, cycle % 64);
+        let low = self.taken[(word % WORDS) as usize][unit] >> shift;
+        if shift == 0 { low } else { low | self.taken[((word + 1) % WORDS) as usize][unit] << (64 - shift) }
+    }
+
+    /// Takes `length` cycles (at most 64) from `cycle` on, which [`Calendars::find`] gave.
+    #[inline]
+    pub(crate) fn take(&mut self, unit: usize, cycle: u64, length: u32) {
         let span = u64::MAX >> (64 - length.clamp(1, 64));
         let (word, shift) = (cycle / 64, cycle % 64);
-        self.taken[(word % WORDS) as usize] |= span << shift;
+        self.taken[(word % WORDS) as usize][unit] |= span << shift;
         if shift != 0 {
-            self.taken[((word + 1) % WORDS) as usize] |= span >> (64 - shift);
+            self.taken[((word + 1) % WORDS) as usize][unit] |= span >> (64 - shift);
         }
-    }
-
-    /// Finds and takes `length` cycles, longer spans in pieces of 64; gives the first cycle.
-    #[inline]
-    pub(crate) fn take_first(&mut self, cycle: u64, length: u32) -> Option<u64> {
-        let first = self.find(cycle, length.min(64))?;
-        self.take(first, length.min(64));
-        let (mut left, mut at) = (length.saturating_sub(64), first + 64);
-        while left > 0 {
-            let piece = left.min(64);
-            let found = self.find(at, piece)?;
-            self.take(found, piece);
-            at = found + u64::from(piece);
-            left -= piece;
-        }
-        Some(first)
     }
 
     /// Forgets everything, as between kernels.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
+    }
+}
+
+/// The cycles of one unit.
+pub(crate) type Calendar = Calendars<1>;
+
+impl Calendar {
+    /// Finds and takes `length` cycles, longer spans in pieces of 64; gives the first cycle.
+    #[inline]
+    pub(crate) fn take_first(&mut self, cycle: u64, length: u32) -> Option<u64> {
+        let first = self.find(0, cycle, length.min(64))?;
+        self.take(0, first, length.min(64));
+        let (mut left, mut at) = (length.saturating_sub(64), first + 64);
+        while left > 0 {
+            let piece = left.min(64);
+            let found = self.find(0, at, piece)?;
+            self.take(0, found, piece);
+            at = found + u64::from(piece);
+            left -= piece;
+        }
+        Some(first)
     }
 }
 
@@ -183,9 +209,9 @@ mod tests {
     use super::*;
 
     fn issue(c: &mut Calendar, cycle: u64) -> u64 {
-        let found = c.find_one(cycle).unwrap();
-        assert_eq!(c.find(cycle, 1), Some(found));
-        c.take_one(found);
+        let found = c.find_one(0, cycle).unwrap();
+        assert_eq!(c.find(0, cycle, 1), Some(found));
+        c.take_one(0, found);
         found
     }
 
@@ -214,11 +240,11 @@ mod tests {
     fn a_frame_takes_one() {
         let mut c = Calendar::default();
         for expected in [16, 24, 32] {
-            let frame = c.find_frame(19, 8).unwrap();
+            let frame = c.find_frame(0, 19, 8).unwrap();
             assert_eq!(frame, expected);
-            c.take(frame, 8);
+            c.take(0, frame, 8);
         }
-        assert_eq!(c.find_frame(8, 8), Some(8));
+        assert_eq!(c.find_frame(0, 8, 8), Some(8));
     }
 
     #[test]
@@ -226,15 +252,15 @@ mod tests {
         let one_by_one = |c: &Calendar, from: u64, length: u32| {
             let end = (c.first + WORDS - 1) * 64;
             let wanted = u64::MAX >> (64 - length);
-            (from.max(c.first * 64)..end).find(|&cycle| c.window(cycle) & wanted == 0)
+            (from.max(c.first * 64)..end).find(|&cycle| c.window(0, cycle) & wanted == 0)
         };
         for length in [1, 2, 3, 7, 8, 32, 63, 64] {
             let mut c = Calendar::default();
             c.forget(200);
             for k in 0..600u64 {
-                c.take_one(192 + (k * k * 11 + k / 3) % (AHEAD - 1));
+                c.take_one(0, 192 + (k * k * 11 + k / 3) % (AHEAD - 1));
                 let from = 192 + k * 2;
-                assert_eq!(c.find(from, length), one_by_one(&c, from, length), "{length} from {from}");
+                assert_eq!(c.find(0, from, length), one_by_one(&c, from, length), "{length} from {from}");
             }
         }
     }
@@ -246,10 +272,9 @@ mod tests {
             c.forget(200);
             // Cycles without a pattern, closer together the farther away.
             for k in 0..600u64 {
-                c.take_one(192 + (k * k * 7 + k / 3) % (AHEAD - 64));
+                c.take_one(0, 192 + (k * k * 7 + k / 3) % (AHEAD - 64));
                 let from = 192 + k;
-                let end = (c.first + WORDS - 1) * 64;
-                assert_eq!(c.find_frame(from, length), c.find_odd_frame(from, length, end), "{length} from {from}");
+                assert_eq!(c.find_frame(0, from, length), c.find_odd_frame(0, from, length), "{length} from {from}");
             }
         }
     }
@@ -268,6 +293,6 @@ mod tests {
         let mut c = Calendar::default();
         assert_eq!(c.take_first(2 * AHEAD, 1), None);
         while c.take_first(0, 1).is_some() {}
-        assert!((0..AHEAD - 64).all(|k| c.find(k, 1).is_none()));
+        assert!((0..AHEAD - 64).all(|k| c.find(0, k, 1).is_none()));
     }
 }

@@ -1,8 +1,9 @@
 //! The event queue: everything that happens, in the order of (time, sequence).
 //!
-//! The near future is a ring of buckets, each a span of time; the far future is a heap. A bucket is a list of nodes, sorted
-//! when it opens: putting an event in costs a few instructions, and taking one out costs its share of a sort of a handful.
-//! Events put in for the bucket that is open (a unit that acts again within the same span) are inserted in their place.
+//! The near future is a ring of buckets, each a span of time; the far future is a heap. A bucket is a few lists of nodes, one for
+//! each part of its span, sorted when it opens: putting an event in costs a few instructions, and taking one out costs its share
+//! of a sort of a handful. A part is so short that mostly all its events are of one edge of a clock; these are in order already,
+//! for a list has the last that was put in first. Events put in for the bucket that is open (a unit that acts again within the same span) are inserted in their place.
 //!
 //! Nodes are used again, last freed first, so that the queue lives in as much memory as there are events to come, not in as
 //! much as there are buckets: it must not push the caches of the simulated machine out of those of the host.
@@ -15,6 +16,9 @@ use std::collections::BinaryHeap;
 const BUCKET_SHIFT: u32 = 10;
 /// Buckets of the ring: about four microseconds ahead.
 const BUCKETS: usize = 1 << 12;
+/// Span of a part of a bucket, likewise, and the parts that a bucket has.
+const PART_SHIFT: u32 = 8;
+const PARTS: usize = 1 << (BUCKET_SHIFT - PART_SHIFT);
 /// No node.
 const NONE: u32 = u32::MAX;
 
@@ -35,8 +39,8 @@ struct Node<E> {
 
 /// Events of type `E`, ordered by time and then by the order in which they were put in.
 pub struct EventQueue<E> {
-    /// The first node of each bucket.
-    ring: Box<[u32]>,
+    /// The first node of each part of each bucket.
+    ring: Box<[[u32; PARTS]]>,
     nodes: Vec<Node<E>>,
     free: u32,
     /// The open bucket, latest first, so that the next event is taken from the end.
@@ -53,7 +57,7 @@ pub struct EventQueue<E> {
 impl<E: Copy + Ord> Default for EventQueue<E> {
     fn default() -> Self {
         Self {
-            ring: vec![NONE; BUCKETS].into_boxed_slice(),
+            ring: vec![[NONE; PARTS]; BUCKETS].into_boxed_slice(),
             nodes: Vec::new(),
             free: NONE,
             open: Vec::new(),
@@ -95,15 +99,17 @@ impl<E: Copy + Ord> EventQueue<E> {
             let at = self.open.partition_point(|e| e.time > time);
             self.open.insert(at, entry);
         } else if bucket - self.bucket < BUCKETS as u64 {
-            self.put_in_bucket(bucket as usize % BUCKETS, entry);
+            self.put_in_bucket(entry);
         } else {
             self.far.push(Reverse(entry));
         }
     }
 
     #[inline]
-    fn put_in_bucket(&mut self, place: usize, entry: Entry<E>) {
-        let node = Node { entry, next: self.ring[place] };
+    fn put_in_bucket(&mut self, entry: Entry<E>) {
+        let part = (entry.time >> PART_SHIFT) as usize;
+        let first = &mut self.ring[part / PARTS % BUCKETS][part % PARTS];
+        let node = Node { entry, next: *first };
         let at = if self.free == NONE {
             self.nodes.push(node);
             self.nodes.len() as u32 - 1
@@ -112,7 +118,7 @@ impl<E: Copy + Ord> EventQueue<E> {
             self.free = std::mem::replace(&mut self.nodes[at as usize], node).next;
             at
         };
-        self.ring[place] = at;
+        *first = at;
         self.in_ring += 1;
     }
 
@@ -144,31 +150,45 @@ impl<E: Copy + Ord> EventQueue<E> {
             loop {
                 self.bucket += 1;
                 // What was too far away may be near now.
-                if self.ring[self.bucket as usize % BUCKETS] != NONE || self.far_is_due() {
+                if self.ring[self.bucket as usize % BUCKETS] != [NONE; PARTS] || self.far_is_due() {
                     break;
                 }
             }
         }
-        let mut at = std::mem::replace(&mut self.ring[self.bucket as usize % BUCKETS], NONE);
-        while at != NONE {
-            let node = &mut self.nodes[at as usize];
-            self.open.push(node.entry);
-            let next = std::mem::replace(&mut node.next, self.free);
-            self.free = at;
-            self.in_ring -= 1;
-            at = next;
+        let parts = std::mem::replace(&mut self.ring[self.bucket as usize % BUCKETS], [NONE; PARTS]);
+        // Latest first.
+        for part in parts.into_iter().rev().filter(|&first| first != NONE) {
+            let first = self.open.len();
+            let mut at = part;
+            while at != NONE {
+                let node = &mut self.nodes[at as usize];
+                self.open.push(node.entry);
+                let next = std::mem::replace(&mut node.next, self.free);
+                self.free = at;
+                self.in_ring -= 1;
+                at = next;
+            }
+            sort(&mut self.open[first..]);
         }
-        while self.far_is_due() {
-            self.open.extend(self.far.pop().map(|r| r.0));
+        if self.far_is_due() {
+            while self.far_is_due() {
+                self.open.extend(self.far.pop().map(|r| r.0));
+            }
+            sort(&mut self.open);
         }
-        // Within a bucket the low bits of the time tell events apart: one number to compare, not two.
-        self.open.sort_unstable_by_key(|e| Reverse(e.time << 32 | u64::from(e.sequence)));
         true
     }
 
     fn far_is_due(&self) -> bool {
         self.far.peek().is_some_and(|Reverse(e)| e.time >> BUCKET_SHIFT <= self.bucket)
     }
+}
+
+/// Sorts events of one bucket, latest first.
+#[inline]
+fn sort<E>(events: &mut [Entry<E>]) {
+    // Within a bucket the low bits of the time tell events apart: one number to compare, not two.
+    events.sort_unstable_by_key(|e| Reverse(e.time << 32 | u64::from(e.sequence)));
 }
 
 #[cfg(test)]

@@ -24,11 +24,6 @@ impl<T> Slab<T> {
         self.items.len() as u32 - 1
     }
 
-    /// The handle that the next thing put in will have.
-    pub(crate) fn next_handle(&self) -> u32 {
-        self.free.last().copied().unwrap_or(self.items.len() as u32)
-    }
-
     /// Gives the place back; the handle must not be used again.
     #[inline]
     pub(crate) fn remove(&mut self, at: u32) {

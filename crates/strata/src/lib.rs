@@ -17,6 +17,7 @@
 mod args;
 mod caller;
 mod commands;
+mod heap;
 mod output;
 mod progress;
 

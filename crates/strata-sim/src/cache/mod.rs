@@ -158,6 +158,20 @@ impl Tags {
         }
     }
 
+    /// Asks the host's caches for the way that seems to hold a line, or else for the one that would be evicted for it.
+    #[inline]
+    pub(crate) fn prefetch_line(&self, set: u32, line: LineAddr) {
+        let way = self.rows.find(set, SetRows::mark(line.0), |_| true);
+        let way = way.unwrap_or_else(|| self.rows.way_at(set, self.ways as usize - 1));
+        self.prefetch_way(set * self.ways + way);
+    }
+
+    /// Who was set as the first to wait for a line, by the number of its way in the array.
+    #[inline]
+    pub(crate) fn first_waiter(&self, way: u32) -> Option<u32> {
+        self.array.get(way as usize).map(|way| way.waiters)
+    }
+
     /// An empty array of at most 256 ways.
     pub fn new(sets: u32, ways: u32) -> Self {
         let n = (sets * ways) as usize;

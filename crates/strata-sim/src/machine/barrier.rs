@@ -14,16 +14,19 @@ pub(super) struct BarrierGroup {
 impl Machine {
     /// The source releases these warps together: they resume when the last of them has issued its barrier.
     pub(super) fn form_barrier_group(&mut self) {
-        let members: Vec<u32> = self.opened.drain(..).map(|w| w.0).collect();
-        let waiting: Vec<u32> = members.iter().copied().filter(|&m| self.warps[m as usize].at_barrier).collect();
-        for &m in &members {
-            self.warps[m as usize].group = self.groups.next_handle();
-        }
+        let mut opened = std::mem::take(&mut self.opened);
+        let members = opened.iter().map(|w| w.0).collect();
         let group = self.groups.add(BarrierGroup { members, issued: 0, first: u64::MAX, last: 0 });
-        for m in waiting {
-            let time = self.warps[m as usize].time;
+        for w in &opened {
+            self.warps[w.0 as usize].group = group;
+        }
+        // The last to join sets all of them free: those that wait must be known before.
+        opened.retain(|w| self.warps[w.0 as usize].at_barrier);
+        for w in opened.drain(..) {
+            let time = self.warps[w.0 as usize].time;
             self.join_barrier(group, time);
         }
+        self.opened = opened;
     }
 
     /// A member of a group has issued its barrier at core cycle `time`.

@@ -7,7 +7,7 @@ use super::atomics::shared_cycles_of;
 use super::code::Code;
 use super::warp::{NEVER, Ready, WarpState};
 use super::{Event, Machine, NONE, Scheduler, Sm};
-use crate::calendar::{Calendar, RUN_AHEAD};
+use crate::calendar::RUN_AHEAD;
 use crate::config::{GpuConfig, SchedulerPolicy};
 use crate::joined::join_loads;
 use crate::stats::MachineStats;
@@ -329,7 +329,7 @@ fn run_ahead(
     mut code: Option<&mut Code>,
 ) -> Pause {
     let scheduler = &mut sm.schedulers[w.scheduler as usize];
-    scheduler.issue.forget(now);
+    scheduler.forget(now);
     let in_turns = config.sm.policy == SchedulerPolicy::LooseRoundRobin;
     while let Some(op) = view.ops.get(w.next as usize) {
         if let Some(code) = &mut code
@@ -369,14 +369,10 @@ fn run_ahead(
             if at > now && !matches!(op.memory, MemoryClass::None | MemoryClass::Barrier | MemoryClass::Shared) {
                 return Pause::Until(at);
             }
-            let unit = &mut scheduler.units[op.unit as usize];
             let interval = u32::from(op.interval);
-            if interval > 1 {
-                unit.forget(now);
-            }
             while w.slots_taken < op.issues {
                 let from = w.time.max(at);
-                let Some(slot) = take_slot(&mut scheduler.issue, unit, from, interval) else {
+                let Some(slot) = take_slot(scheduler, op.unit, from, interval) else {
                     return Pause::Until(now + RUN_AHEAD / 2);
                 };
                 if w.slots_taken == 0 && at > w.time && ready.is_from_memory() {
@@ -480,16 +476,11 @@ fn issue_plain(
             continue;
         }
         let at = operands.cycle();
-        let unit = &mut scheduler.units[op.unit as usize];
-        let interval = u32::from(op.interval);
-        if interval > 1 {
-            unit.forget(now);
-        }
         if at > now + RUN_AHEAD {
             pause = Some(Pause::Until(at));
             break;
         }
-        let Some(slot) = take_slot(&mut scheduler.issue, unit, at, interval) else {
+        let Some(slot) = take_slot(scheduler, op.unit, at, u32::from(op.interval)) else {
             pause = Some(Pause::Until(now + RUN_AHEAD / 2));
             break;
         };
@@ -507,23 +498,27 @@ fn issue_plain(
     pause
 }
 
+/// The issue slots among the calendars of a scheduler; the units follow.
+const ISSUE: usize = 0;
+
 /// Takes the first cycle at or after `from` at which an instruction can issue to a unit that it occupies for `interval`
 /// cycles.
 #[inline]
-fn take_slot(issue: &mut Calendar, unit: &mut Calendar, from: u64, interval: u32) -> Option<u64> {
-    let mut slot = issue.find_one(from)?;
+fn take_slot(scheduler: &mut Scheduler, unit: ExecutionUnit, from: u64, interval: u32) -> Option<u64> {
+    let mut slot = scheduler.find_one(ISSUE, from)?;
     if interval <= 1 {
-        issue.take_one(slot);
+        scheduler.take_one(ISSUE, slot);
         return Some(slot);
     }
+    let unit = ISSUE + 1 + unit as usize;
     loop {
-        let frame = unit.find_frame(slot, interval)?;
+        let frame = scheduler.find_frame(unit, slot, interval)?;
         if frame > slot {
-            slot = issue.find_one(frame)?;
+            slot = scheduler.find_one(ISSUE, frame)?;
         }
         if slot < frame + u64::from(interval) {
-            issue.take_one(slot);
-            unit.take(frame, interval);
+            scheduler.take_one(ISSUE, slot);
+            scheduler.take(unit, frame, interval);
             return Some(slot);
         }
     }

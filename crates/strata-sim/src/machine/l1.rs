@@ -71,6 +71,12 @@ impl L1 {
         [prefetches, policy].concat()
     }
 
+    /// Asks the host's caches for what is looked at first to find a line.
+    #[inline]
+    pub(super) fn prefetch_set(&self, line: LineAddr) {
+        self.tags.prefetch_set(self.set_of(line));
+    }
+
     /// Asks the host's caches for a way, by its number.
     #[inline]
     pub(super) fn prefetch_way(&self, way: u32) {

@@ -10,7 +10,7 @@ use super::{Event, Machine, NONE};
 use crate::cache::{Evicted, LineState, SectorMask, WayIndex};
 use crate::config::WritePolicy;
 use crate::time::{Cycles, Picos};
-use strata_core::LineAddr;
+use strata_core::{LineAddr, prefetch};
 
 /// An outstanding L2 miss: the way that it fills, and the sectors that memory brings.
 pub(super) struct Miss {
@@ -227,7 +227,12 @@ impl Machine {
             }
             self.stats.wait_memory_queue += at - since;
             self.probe_queue_wait(kind, at - since);
-            self.slices[usize::from(slice)].held.pop_front();
+            let held = &mut self.slices[usize::from(slice)].held;
+            held.pop_front();
+            // Those behind have waited for long: the host's caches have forgotten them.
+            if let Some(request) = held.get(1).and_then(|&(request, _)| self.requests.get(request)) {
+                prefetch(request);
+            }
         }
     }
 

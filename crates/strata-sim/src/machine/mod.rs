@@ -93,7 +93,7 @@ pub use check::CheckCounts;
 pub use conserve::{Imbalance, Imbalances};
 pub use copies::CopyStats;
 
-use crate::calendar::Calendar;
+use crate::calendar::{Calendar, Calendars};
 use crate::config::GpuConfig;
 use crate::link::Link;
 use crate::queue::EventQueue;
@@ -200,12 +200,8 @@ pub struct KernelTime {
     pub thread_instructions: u64,
 }
 
-/// A warp scheduler: its issue slots and the units that it feeds.
-#[derive(Clone, Default)]
-struct Scheduler {
-    issue: Calendar,
-    units: [Calendar; UNITS],
-}
+/// A warp scheduler: its issue slots, and the units that it feeds behind them.
+type Scheduler = Calendars<{ UNITS + 1 }>;
 
 /// A streaming multiprocessor.
 struct Sm {

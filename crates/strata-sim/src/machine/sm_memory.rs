@@ -111,7 +111,7 @@ impl LineOp {
 
 /// An outstanding load: an entry that collects the replies to all its requests.
 pub(super) struct LoadOp {
-    warp: u32,
+    pub(super) warp: u32,
     /// Of the warp when it issued: a load whose value nobody needs may outlive its warp.
     epoch: u32,
     /// Requests not replied to yet.
@@ -275,6 +275,9 @@ impl Machine {
         // Lanes with several places each (textures, matrices) can need more lines than there are lanes: the unit is passed
         // through again.
         for lines in lines.chunks(LANES) {
+            if let (AccessKind::CachedLoad(_) | AccessKind::CachedStore, [_, others @ ..]) = (kind, lines) {
+                others.iter().for_each(|access| self.sms[sm as usize].memory.l1.prefetch_set(access.line));
+            }
             let (taken, waited) = self.sms[sm as usize].memory.lsu.take(at, lines, banks, &self.config.l1);
             self.stats.wait_lsu += waited;
             for (&access, &taken) in lines.iter().zip(&taken) {

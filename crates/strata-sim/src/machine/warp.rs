@@ -39,7 +39,10 @@ pub(super) struct Ahead {
 /// A cycle that never comes.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// The timing state of a resident warp.
+const _: () = assert!(size_of::<WarpState>() == 192);
+
+/// The timing state of a resident warp: three cache lines of the host.
+#[repr(align(64))]
 pub(super) struct WarpState {
     pub(super) sm: u32,
     /// Its CTA, by its number in the grid.
@@ -130,11 +133,14 @@ impl WarpState {
     /// Asks the host's caches for its scoreboard and its operations.
     #[inline]
     pub(super) fn prefetch(&self) {
-        if let Some(ready) = self.ready.first() {
-            prefetch(ready);
+        for ready in self.ready.chunks(8).take(3) {
+            prefetch(&ready[0]);
         }
         if let Some(op) = self.batch.ops.get(self.next as usize) {
             prefetch(op);
+        }
+        if let Some(set) = self.batch.addresses.first() {
+            prefetch(set);
         }
     }
 

@@ -1,6 +1,7 @@
 //! `strata bench`.
 
 use crate::args::Bench;
+use crate::heap;
 use crate::output::{self, Failure};
 use crate::progress::Series;
 use std::process::{Command, ExitCode};
@@ -40,6 +41,7 @@ fn whole_process(program: &str, gpu: &str, set: &[String]) -> Result<f64, String
 }
 
 fn process(args: &Bench) -> Result<ExitCode, Failure> {
+    heap::prepare();
     for (program, gpu) in args.programs.iter().zip(&args.gpu) {
         once_on(program, gpu, &args.set)?;
     }

@@ -2,6 +2,7 @@
 
 use crate::args::Run;
 use crate::caller::Caller;
+use crate::heap;
 use crate::output::{self, Failure};
 use crate::progress;
 use indicatif::ProgressBar;
@@ -12,6 +13,9 @@ use std::sync::Arc;
 use strata_lab::{DEFAULT_OUT, LabError, Monitor, Registry, RunRequest, RunResult, What, equal_cost, prefetch, table};
 
 pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
+    if Caller::here().is_none() {
+        heap::prepare();
+    }
     let (json, printed_json, verbose) = (args.json.clone(), args.prints_json(), args.verbose);
     let what = match &args.what {
         Some(name) => What::named(name)?,
@@ -48,7 +52,7 @@ pub(crate) fn run(args: Run, registry: &Registry) -> Result<ExitCode, Failure> {
 }
 
 /// What the run's mechanism is compared with, beside it: the program is run again for that.
-fn beside(request: &RunRequest, result: &RunResult, monitor: &Monitor) -> Result<String, LabError> {
+fn beside(request: &RunRequest, result: &RunResult, monitor: &Arc<Monitor>) -> Result<String, LabError> {
     if prefetch::is_learned(request) {
         return Ok(format!("\n{}", prefetch::beside_simple_prefetchers(request, result)?));
     }
