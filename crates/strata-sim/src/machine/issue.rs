@@ -177,8 +177,7 @@ impl Machine {
     /// Asks the source for the next segment. `Some`: the warp's turn ends.
     fn next_segment<S: GridSource>(&mut self, source: &mut S, views: &mut Views, index: u32) -> Option<TurnEnd> {
         let w = &mut self.warps[index as usize];
-        let stop = if let Some(stop) = w.ahead.stop.take() {
-            std::mem::swap(&mut w.batch, &mut w.ahead.batch);
+        let stop = if let Some(stop) = w.take_ahead() {
             stop
         } else {
             w.batch.clear();
@@ -236,8 +235,9 @@ impl Machine {
         }
         let mut copies = 1;
         while copies < self.config.isa.unroll {
-            w.ahead.batch.clear();
-            w.ahead.stop = Some(source.advance(WarpId(index), &mut w.ahead.batch));
+            let ahead = w.ahead.get_or_insert_default();
+            ahead.batch.clear();
+            ahead.stop = Some(source.advance(WarpId(index), &mut ahead.batch));
             source.take_opened(&mut self.opened);
             if !w.append_turn(length as usize) {
                 break;

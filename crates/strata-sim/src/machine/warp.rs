@@ -31,6 +31,7 @@ impl Ready {
 }
 
 /// A segment that was asked for before its time; `stop` is what comes after it, `None` if there is no such segment.
+#[derive(Default)]
 pub(super) struct Ahead {
     pub(super) batch: OpBatch,
     pub(super) stop: Option<Stop>,
@@ -67,7 +68,7 @@ pub(super) struct WarpState {
     /// Code of the batch was not at its SM when it began.
     pub(super) fetches: bool,
     /// The segment after the batch, if it was asked for to see whether it is one more turn.
-    pub(super) ahead: Ahead,
+    pub(super) ahead: Option<Box<Ahead>>,
     /// When each register is ready, by slot of the view.
     pub(super) ready: Vec<Ready>,
     /// The next operation issues no earlier than this.
@@ -90,10 +91,10 @@ pub(super) struct WarpState {
 
 impl WarpState {
     pub(super) fn new() -> Self {
-        Self::with_buffers(OpBatch::with_room(), OpBatch::default(), Vec::new())
+        Self::with_buffers(OpBatch::with_room(), None, Vec::new())
     }
 
-    fn with_buffers(batch: OpBatch, ahead: OpBatch, ready: Vec<Ready>) -> Self {
+    fn with_buffers(batch: OpBatch, ahead: Option<Box<Ahead>>, ready: Vec<Ready>) -> Self {
         Self {
             sm: 0,
             cta: 0,
@@ -107,7 +108,7 @@ impl WarpState {
             stop: Stop::Ready,
             unrolled: false,
             fetches: false,
-            ahead: Ahead { batch: ahead, stop: None },
+            ahead,
             ready,
             time: 0,
             started: 0,
@@ -123,7 +124,10 @@ impl WarpState {
     /// A warp of a new CTA in the place of an old one, whose buffers it keeps.
     pub(super) fn restart(&mut self, cta: u64, sm: u32, scheduler: u32, at: u64) {
         let (mut batch, mut ready) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.ready));
-        let ahead = std::mem::take(&mut self.ahead.batch);
+        let mut ahead = self.ahead.take();
+        if let Some(ahead) = &mut ahead {
+            ahead.stop = None;
+        }
         batch.clear();
         ready.fill(Ready::at(0));
         let epoch = self.epoch + 1;
@@ -160,9 +164,17 @@ impl WarpState {
         }
     }
 
+    /// Takes the segment that was asked for before its time as its batch, if there is one, and says what comes after it.
+    pub(super) fn take_ahead(&mut self) -> Option<Stop> {
+        let ahead = self.ahead.as_mut()?;
+        let stop = ahead.stop.take()?;
+        std::mem::swap(&mut self.batch, &mut ahead.batch);
+        Some(stop)
+    }
+
     /// Adds the turn of a loop that was asked for to the batch, if it is one like the first.
     pub(super) fn append_turn(&mut self, length: usize) -> bool {
-        let Self { batch, ahead, .. } = self;
+        let Self { batch, ahead: Some(ahead), .. } = self else { return false };
         let alike = ahead.stop == Some(Stop::Ready)
             && ahead.batch.ops.len() == length
             && ahead

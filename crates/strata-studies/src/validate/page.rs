@@ -18,7 +18,8 @@ impl Validation {
             let path = folder.join(PLOT);
             files::write_text(&path, picture).map_err(|e| LabError::io("write", &path, e))?;
         }
-        self.page(plot.is_some()).save(folder)
+        let (judged, passed) = self.judged();
+        self.page(plot.is_some()).save(&[format!("{passed} of {judged} judged rows pass.")], folder)
     }
 
     /// Cycles of kernels against silicon's, both axes logarithmic.
@@ -49,8 +50,8 @@ impl Validation {
             let text = "cycles of kernels against silicon's; dashed: a factor of two";
             last.pictures.push((PLOT.to_owned(), text.to_owned()));
         }
-        let (judged, passed) = self.judged();
-        let introduction = format!("{passed} of {judged} judged rows pass.");
+        let introduction =
+            "Microbenchmarks and kernels that real cards were measured with, on our machines.".to_owned();
         Page { title: "The machines beside silicon".into(), introduction, summary: None, figures }
     }
 }

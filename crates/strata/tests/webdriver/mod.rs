@@ -21,7 +21,7 @@ const ARGUMENTS: [&str; 10] = [
 ];
 
 /// A browser with one page.
-pub struct Browser {
+pub(crate) struct Browser {
     driver: Child,
     port: u16,
     session: String,
@@ -30,7 +30,7 @@ pub struct Browser {
 
 impl Browser {
     /// Starts one; none if there is no driver, or no browser that starts.
-    pub fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         // Free now; nobody else is in a hurry to take it.
         let port = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
         let mut command = Command::new("chromedriver");
@@ -55,22 +55,22 @@ impl Browser {
         Some(browser)
     }
 
-    pub fn open(&mut self, url: &str) {
+    pub(crate) fn open(&mut self, url: &str) {
         self.of_session("/url", &json!({ "url": url }));
     }
 
     /// Runs a script in the page and gives what it returns.
-    pub fn run(&mut self, script: &str) -> Value {
+    pub(crate) fn run(&mut self, script: &str) -> Value {
         self.of_session("/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
     /// A command of the browser's own protocol.
-    pub fn command(&mut self, name: &str, parameters: &Value) {
+    pub(crate) fn command(&mut self, name: &str, parameters: &Value) {
         self.of_session("/goog/cdp/execute", &json!({ "cmd": name, "params": parameters }));
     }
 
     /// What the console has of warnings and errors.
-    pub fn errors(&mut self) -> Vec<String> {
+    pub(crate) fn errors(&mut self) -> Vec<String> {
         let log = self.of_session("/se/log", &json!({ "type": "browser" }));
         let is_bad = |entry: &&Value| ["SEVERE", "WARNING"].contains(&entry["level"].as_str().unwrap_or_default());
         log.as_array().into_iter().flatten().filter(is_bad).map(Value::to_string).collect()
