@@ -113,15 +113,12 @@ impl Full {
             self.invalidate(oldest);
         }
         let entry = Entry { page, older: NONE, newer: NONE };
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.entries[at as usize] = entry;
-                at
-            }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
-            }
+        let at = if let Some(at) = self.free.pop() {
+            self.entries[at as usize] = entry;
+            at
+        } else {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
         };
         self.places.insert(page, at);
         self.link_newest(at);
