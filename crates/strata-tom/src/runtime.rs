@@ -196,7 +196,7 @@ impl Offload for Tom {
             is_ideal: settings.policy == Policy::Ideal,
             is_coherent: settings.coherence,
             drops_at_every_spawn: settings.drops_at_every_spawn,
-            follows_most_lines: settings.follows_most_lines,
+            follows: settings.follows,
         }
     }
 
@@ -263,7 +263,9 @@ impl Offload for Tom {
         let running = std::mem::take(&mut state.running);
         // Where instances are long, those that are not over tell what they have accessed so far.
         if state.has_watched_enough() {
-            running.values().for_each(|instance| state.seen.add(instance));
+            for instance in running.values() {
+                state.seen.add(instance);
+            }
             state.counts.learned_from += running.len() as u64;
         }
         state.learning = None;

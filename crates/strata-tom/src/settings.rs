@@ -3,6 +3,7 @@
 use crate::analyser::Rule;
 use strata_core::Bytes;
 use strata_core::settings::{Allowed, Setting, Settings as Values};
+use strata_sim::seam::Follows;
 
 macro_rules! setting {
     ($key:literal, $default:literal, $allowed:expr, $meaning:literal, $source:literal) => {
@@ -205,8 +206,8 @@ pub struct Settings {
     pub learning_accesses: Option<u64>,
     /// Lines of all instances after which learning ends.
     pub learning_most: Option<u64>,
-    /// Instances run where most of their lines are.
-    pub follows_most_lines: bool,
+    /// What names the stack that an instance runs on.
+    pub follows: Follows,
     /// Use from which on a channel is busy.
     pub busy_threshold: f64,
     /// Core cycles over which use is measured.
@@ -257,7 +258,10 @@ impl Settings {
             learning_instances: given("learning_instances"),
             learning_accesses: given("learning_accesses"),
             learning_most: given("learning_most"),
-            follows_most_lines: values.text("stack") == "most-lines",
+            follows: match values.text("stack") {
+                "most-lines" => Follows::MostLines,
+                _ => Follows::FirstAccess,
+            },
             busy_threshold: values.real("busy_threshold"),
             busy_window: values.whole("busy_window"),
             pending_limit: given("pending_limit").map(|n| n as u32),

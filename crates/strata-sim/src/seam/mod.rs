@@ -37,7 +37,7 @@ pub use memory_side::{
     Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts,
     Plan, SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId, Wanted,
 };
-pub use offload::{Arrival, Candidate, Offload, StackId, StackUse, Terms};
+pub use offload::{Arrival, Candidate, Follows, Offload, StackId, StackUse, Terms};
 pub use paging::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, Token, Walk};
 pub use place::{Place, Placed};
 pub use replacement::{Replacement, Ways};

@@ -5,7 +5,7 @@ use crate::link::Direction;
 use crate::machine::check::Mutation;
 use crate::machine::warp::{NEVER, Ready};
 use crate::machine::{Event, Machine};
-use crate::seam::StackId;
+use crate::seam::{Follows, StackId};
 use crate::time::Picos;
 use crate::view::{MemoryClass, MicroOp, View};
 use strata_core::{Addr, Bytes, LANES, LineAddr, Space};
@@ -23,7 +23,7 @@ impl Machine {
         let global = accesses.iter().find(|(_, set)| set.space != Space::Shared);
         let Some(line) = global.and_then(|(_, set)| batch.first_address(set)).map(Addr::line) else { return false };
         let Some(mut first) = self.stack_of_line(line) else { return false };
-        if self.offload.as_ref().is_some_and(|o| o.terms.follows_most_lines) {
+        if self.offload.as_ref().is_some_and(|o| o.terms.follows == Follows::MostLines) {
             first = self.stack_of_most_lines(index, view).unwrap_or(first);
         }
         self.sample_utilization(at);

@@ -6,7 +6,7 @@ use crate::machine::check::Mutation;
 use crate::machine::testing::run;
 use crate::machine::translate::Tlbs;
 use crate::machine::{KernelNeeds, Machine, MachineBuilder, MachineError};
-use crate::seam::{Arrival, Candidate, Offload, Place, StackId, StackUse, Terms};
+use crate::seam::{Arrival, Candidate, Follows, Offload, Place, StackId, StackUse, Terms};
 use crate::stats::StackStats;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
@@ -105,7 +105,7 @@ fn data_of_another_stack_come_over_the_link_between() {
 }
 
 /// Offloads everything to the stack that the machine names.
-struct Following(Always, bool);
+struct Following(Always, Follows);
 
 impl Offload for Following {
     fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate> {
@@ -113,7 +113,7 @@ impl Offload for Following {
     }
 
     fn terms(&self) -> Terms {
-        Terms { follows_most_lines: self.1, ..self.0.terms() }
+        Terms { follows: self.1, ..self.0.terms() }
     }
 
     fn consider(&mut self, arrival: &Arrival<'_>) -> bool {
@@ -131,7 +131,7 @@ fn a_block_goes_where_most_of_its_lines_are_and_shared_words_do_not_count() {
     let plain = machine(&[], &[], false);
     let is_beside = |a: &u64| plain.stack_of_line(Addr(*a).line()) == plain.stack_of_line(Addr(other).line());
     let second = (1..32).map(|k| A + 128 * k).filter(|&a| a != other).find(is_beside).expect("one of eight");
-    let cross = |follows: bool| {
+    let cross = |follows: Follows| {
         let always = Always { blocks: vec![0..=3], is_ideal: false, told: Arc::default() };
         let mut machine = machine_with(&[], Box::new(Following(always, follows)));
         // One word for all lanes twice, then two lines of another stack; the block is over before the last load.
@@ -142,7 +142,7 @@ fn a_block_goes_where_most_of_its_lines_are_and_shared_words_do_not_count() {
         machine.run_kernel(&mut source, &needs).expect("it runs");
         machine.reading().stacks.cross
     };
-    assert_eq!((cross(false), cross(true)), (2 * (4 + 128), 4 + 128));
+    assert_eq!((cross(Follows::FirstAccess), cross(Follows::MostLines)), (2 * (4 + 128), 4 + 128));
 }
 
 #[test]
