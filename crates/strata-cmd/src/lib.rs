@@ -2,7 +2,7 @@
 //!
 //! [`dedup::Dedup`] is the memory itself, without time: which block's bytes are where. [`DedupSide`] puts it behind L2, with
 //! its metadata caches, hash unit and copies from L2; [`SectorSide`] deduplicates single sectors; [`ReadOnlyFifo`] stands
-//! beside an L2 slice; [`BcdSide`] is another way to store lines. What each scheme has is in [`settings`].
+//! beside an L2 slice; [`BcdSide`] is another way to store lines; [`Guard`] is not in the paper. What each scheme has is in [`settings`].
 //!
 //! Invariants: data never change, whatever is shared, moved or freed; counts equal the blocks that they count; a hash that is
 //! not trusted is compared. The simulation's own key is never trusted.
@@ -38,6 +38,7 @@ pub mod block;
 pub mod dedup;
 mod fifo;
 mod fingerprint;
+mod guard;
 mod hash_store;
 #[cfg(test)]
 mod machine_tests;
@@ -48,12 +49,14 @@ mod rereads;
 mod sector_side;
 pub mod settings;
 mod side;
+mod streams;
 mod study;
 
 pub use area::Area;
 pub use bcd::BcdSide;
 pub use fifo::ReadOnlyFifo;
 pub use fingerprint::{Fingerprint, repeated_word};
+pub use guard::Guard;
 pub use mechanism::register;
 pub use sector_side::SectorSide;
 pub use side::DedupSide;

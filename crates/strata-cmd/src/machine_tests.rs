@@ -245,8 +245,12 @@ fn traffic() -> Traffic {
 /// stores that are full, counts that are saturated, metadata caches of a single line.
 #[test]
 fn requests_are_conserved_and_data_are_right() {
-    let cases: [&[&str]; 7] = [
+    let cases: [&[&str]; 11] = [
         &[],
+        &["cmd.dedup_reads=l2"],
+        &["cmd.metadata_prefetch=stream"],
+        &["cmd.guard=on"],
+        &["cmd.guard=on", "cmd.metadata_prefetch=stream", "cmd.dedup_reads=l2", "cmd.map_cache=128"],
         &["cmd.hash_store=128"],
         &["cmd.max_count=2"],
         &["cmd.map_cache=128", "cmd.type_cache=128", "cmd.mask_cache=128"],
@@ -270,6 +274,37 @@ fn requests_are_conserved_and_data_are_right() {
         check_traffic(&reading, set);
         assert!(removed > 0 && n("cmd.writes.inter") > 0 && n("cmd.writes.intra") > 0, "{set:?}");
     }
+}
+
+/// A write that covers a part of a block asks DRAM for nothing that L2 evicts with it.
+#[test]
+fn old_sectors_that_l2_holds_need_no_read() {
+    let ops = [&[store(R, [2, 3, 4, 5])], &PUSH[..], &[load_line(R), store_sector(R, 2, 7)], &PUSH[..]].concat();
+    let reads = |set: &[&str]| {
+        let mut rig = Bench::plain(set);
+        rig.run(&ops).expect("it runs");
+        (rig.count("cmd.requests.dedup_read.after"), rig.count("cmd.dedup_read.held"))
+    };
+    assert_eq!((reads(&[]), reads(&["cmd.dedup_reads=l2"])), ((3, 0), (0, 3)));
+}
+
+/// Lines that never repeat, one sector after another: deduplication only costs, until the guard has seen enough of it.
+#[test]
+fn the_guard_ends_what_does_not_repay() {
+    let scattered = |set: &[&str]| {
+        let mut rig = Bench::plain(&[set, &["cmd.map_cache=128", "cmd.type_cache=128", "cmd.mask_cache=128"]].concat());
+        let sector = |k: u64| store_sector((k * 37) % 2048, k % 4, (k % 251) as u8 + 1);
+        for round in 0..10 {
+            let ops: Vec<Instr> = (0..1200).map(|k| sector(1200 * round + k)).collect();
+            rig.run(&ops).expect("data stay what they are");
+        }
+        let extra = rig.count("cmd.requests.metadata.after") + rig.count("cmd.requests.dedup_read.after");
+        (extra, rig)
+    };
+    let ((free, _), (guarded, rig)) = (scattered(&[]), scattered(&["cmd.guard=on"]));
+    let (off, spared) = (rig.count("cmd.guard.switched_off"), rig.count("cmd.guard.spared"));
+    assert!(off == 1 && spared > 0, "{off} {spared}");
+    assert!(guarded < free / 2, "{guarded} of {free}");
 }
 
 /// Everything that was counted as kept is what DRAM moved.
@@ -359,7 +394,13 @@ fn what_was_written_comes_back_through_a_chain() {
         }
         Chain::of(vec![Box::new(side)])
     };
-    let sets: [&[&str]; 4] = [&[], &["cmd.hash_store=128"], &["cmd.max_count=2"], &["cmd.hash=crc"]];
+    let sets: [&[&str]; 5] = [
+        &[],
+        &["cmd.hash_store=128"],
+        &["cmd.max_count=2"],
+        &["cmd.hash=crc"],
+        &["cmd.guard=on", "cmd.dedup_reads=l2"],
+    ];
     for (seed, set) in sets.into_iter().enumerate() {
         let compared = traffic().through_chain(&mut chain(set, None), seed as u64);
         assert!(compared.as_ref().is_ok_and(|n| *n > 1000), "{set:?}: {compared:?}");

@@ -40,6 +40,20 @@ pub(crate) struct Requests {
     pub(crate) copied: u64,
     /// Sectors that a read found at the place of another that it wanted.
     pub(crate) shared: u64,
+    /// Sectors of requests that looked the map, type flags and masks up.
+    pub(crate) looked_up: LookedUp,
+    /// Sectors not read for a write because L2 has them.
+    pub(crate) held: u64,
+    /// Blocks whose metadata were prefetched.
+    pub(crate) prefetched: u64,
+}
+
+/// Sectors of requests, by the table that was looked up for them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LookedUp {
+    pub(crate) map: u64,
+    pub(crate) kind: u64,
+    pub(crate) mask: u64,
 }
 
 /// How often read-only blocks are read from DRAM: the blocks that were read at least so often.
@@ -91,6 +105,7 @@ impl Requests {
         let data_reads = "sectors read that kernels had written";
         let read_only = "sectors read that no kernel had written";
         let sectors = "sectors of write-backs";
+        let looked_up = "sectors of the requests that looked the table up";
         let list = [
             ("cmd.requests.write.before", R, writes, self.write.before),
             ("cmd.requests.write.after", R, writes, self.write.after),
@@ -132,6 +147,11 @@ impl Requests {
                 "sectors read that are at the place of another of the same fill",
                 self.shared,
             ),
+            ("cmd.look_ups.map_sectors", Sectors, looked_up, self.looked_up.map),
+            ("cmd.look_ups.type_sectors", Sectors, looked_up, self.looked_up.kind),
+            ("cmd.look_ups.mask_sectors", Sectors, looked_up, self.looked_up.mask),
+            ("cmd.dedup_read.held", Sectors, "old sectors not read because L2 had them", self.held),
+            ("cmd.prefetched", Events, "blocks whose metadata were asked for ahead of a stream", self.prefetched),
         ];
         list.into_iter().map(|(name, unit, what, value)| SideCount { name, unit, what, value }).collect()
     }

@@ -5,7 +5,11 @@ use strata_core::stats::Unit;
 use strata_sim::seam::SideCount;
 
 /// Bounds of the classes: a sector was asked for again before so many others had left its slice.
-const WITHIN: [(u64, &str); 12] = [
+const WITHIN: [(u64, &str); 16] = [
+    (1, "cmd.rereads.within_1"),
+    (2, "cmd.rereads.within_2"),
+    (4, "cmd.rereads.within_4"),
+    (8, "cmd.rereads.within_8"),
     (16, "cmd.rereads.within_16"),
     (32, "cmd.rereads.within_32"),
     (64, "cmd.rereads.within_64"),

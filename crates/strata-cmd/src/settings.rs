@@ -12,7 +12,7 @@ const SPILL: u64 = 1 << 44;
 const CACHE: Allowed = Allowed::Size(128, 64 << 20);
 
 /// All settings, in the order in which the schemes have them: each has a run of this table, but for BCD.
-const ALL: [Setting; 18] = [
+const ALL: [Setting; 21] = [
     Setting {
         key: "granularity",
         default: "block",
@@ -139,6 +139,27 @@ const ALL: [Setting; 18] = [
         meaning: "L2 cycles that a hit in the FIFO takes longer than one in L2",
         source: "choice: looked up when L2 has missed",
     },
+    Setting {
+        key: "dedup_reads",
+        default: "dram",
+        allowed: Allowed::Choice(&["dram", "l2"]),
+        meaning: "where old sectors come from that a write does not cover: all from DRAM, or from L2 those that the evicted line still has",
+        source: "beyond CMD, which reads them (section IV-A)",
+    },
+    Setting {
+        key: "metadata_prefetch",
+        default: "off",
+        allowed: Allowed::Choice(&["off", "stream"]),
+        meaning: "whether metadata of the blocks that come next in a stream are fetched before they are asked for",
+        source: "beyond CMD",
+    },
+    Setting {
+        key: "guard",
+        default: "off",
+        allowed: Allowed::Choice(&["off", "on"]),
+        meaning: "whether deduplication is switched off in regions of 2 MiB where it moves more sectors than it saves, and metadata are not looked up where every block is at home",
+        source: "beyond CMD: docs/cmd.md",
+    },
 ];
 
 /// The settings from one key to another.
@@ -171,7 +192,7 @@ pub const DEDUP: &[Setting] = from_to("granularity", "study");
 pub const DEDUP_CAR: &[Setting] = from_to("hash", "probe_cycles");
 
 /// The same with the read-only FIFO.
-pub const CMD: &[Setting] = from_to("hash", "fifo_cycles");
+pub const CMD: &[Setting] = from_to("hash", "guard");
 
 /// Settings of ESD.
 pub const ESD: &[Setting] = from_to("hash_store", "study");
@@ -271,6 +292,12 @@ pub struct Settings {
     pub probe_cycles: Option<u32>,
     /// The FIFO, if there is one.
     pub fifo: Option<FifoSettings>,
+    /// Old sectors that L2 has of an evicted line are not read.
+    pub held_sectors: bool,
+    /// Metadata are prefetched along streams.
+    pub prefetches: bool,
+    /// Deduplication is switched off where it does not repay.
+    pub guarded: bool,
 }
 
 impl Settings {
@@ -314,6 +341,9 @@ impl Settings {
                 cycles: values.whole("fifo_cycles") as u32,
                 study: values.text("study") == "on",
             }),
+            held_sectors: scheme == Scheme::Cmd && values.text("dedup_reads") == "l2",
+            prefetches: scheme == Scheme::Cmd && values.text("metadata_prefetch") == "stream",
+            guarded: scheme == Scheme::Cmd && values.text("guard") == "on",
         }
     }
 }

@@ -8,9 +8,11 @@
 //! Each table is looked up once per request: an entry that is to change is looked up for writing.
 
 use crate::block::{Block, KIND_BITS, Kind, MAP_BITS, MASK_BITS};
-use crate::dedup::{At, Dedup, Outcome};
+use crate::dedup::{At, Dedup, Outcome, Written};
+use crate::guard::Guard;
 use crate::requests::{ReadCounts, Requests, WrittenSectors};
 use crate::settings::{Caches, OneWordReads, Settings};
+use crate::streams::Streams;
 use crate::study::Study;
 use strata_core::{Bytes, LINE_BYTES};
 use strata_sim::cache::SectorMask;
@@ -40,6 +42,9 @@ pub struct DedupSide {
     reads: ReadCounts,
     study: Option<Study>,
     written: WrittenSectors,
+    /// What the paper does not have.
+    guard: Option<Guard>,
+    streams: Option<Streams>,
 }
 
 /// The settings' core cycles in L2 cycles, and where tables are.
@@ -118,6 +123,8 @@ impl DedupSide {
             reads: ReadCounts::default(),
             study: settings.study.then(Study::default),
             written: WrittenSectors::default(),
+            guard: settings.guarded.then(|| Guard::new(gpu)),
+            streams: settings.prefetches.then(Streams::default),
         }
     }
 
@@ -130,6 +137,70 @@ impl DedupSide {
     /// The bytes at a place, as far as somebody needs them.
     fn data<'d>(&'d self, place: u64, otherwise: &'d Line) -> &'d Line {
         self.memory.bytes_at(place).unwrap_or(otherwise)
+    }
+
+    /// Plans a fill; without a look at metadata if that is spared.
+    fn plan_read(
+        &mut self,
+        request: &LineRequest<'_>,
+        parts: Declared,
+        spared: bool,
+        below: &mut Below<'_>,
+        plan: &mut Plan,
+    ) {
+        let line = request.line.0;
+        let found = self.memory.read(line, request.sectors);
+        let (masked, at_home) = (u64::from(found.masked.count()), u64::from(found.at_home.count()));
+        self.requests.data_read.before += masked;
+        self.requests.read_only.before += at_home;
+        self.requests.read_only.after += at_home;
+        if at_home > 0 {
+            self.reads.read(line);
+        }
+        let mut typed = StepSet::NONE;
+        if !spared {
+            self.requests.looked_up.kind += u64::from(request.sectors.count());
+            typed = plan.add(Move::Table { table: parts.kinds, entry: line, dir: Dir::Read }, StepSet::NONE, true);
+        }
+        let home = |sectors| At { place: line, sectors };
+        if matches!(found.block.kind, Kind::ReadOnly | Kind::Own) {
+            self.requests.data_read.after += masked;
+            let data = self.data(line, request.data);
+            Access::read(request, home(request.sectors), TrafficId::DATA, data).through(below, typed, plan);
+            return;
+        }
+        self.requests.looked_up.mask += u64::from(request.sectors.count());
+        let mask = plan.add(Move::Table { table: parts.masks, entry: line, dir: Dir::Read }, typed, true);
+        let mut fill = SectorMask::NONE;
+        if masked > 0 && found.place.is_none() && self.settings.one_word_reads == OneWordReads::Dram {
+            // The word is in the map; what it costs is a read of its home.
+            self.requests.data_read.after += masked;
+            Access::read(request, home(found.masked), TrafficId::DATA, request.data).through(below, mask, plan);
+            fill = found.masked;
+        } else if masked > 0 {
+            let mapped = plan.add(Move::Table { table: parts.map, entry: line, dir: Dir::Read }, typed, true);
+            self.requests.looked_up.map += masked;
+            match found.place {
+                None => {
+                    self.requests.from_map += masked;
+                    if let Some(guard) = &mut self.guard {
+                        guard.saved(line, found.masked.count());
+                    }
+                    fill = found.masked;
+                }
+                Some(place) => {
+                    let at = At { place, sectors: found.masked };
+                    self.plan_moved(request, at, found.reference, mask.and(mapped), below, plan);
+                    fill = plan.fill.and(found.block.mask);
+                }
+            }
+        }
+        if at_home > 0 {
+            let data = self.data(line, request.data);
+            Access::read(request, home(found.at_home), TrafficId::DATA, data).through(below, mask, plan);
+            fill = fill.or(plan.fill.without(found.block.mask));
+        }
+        plan.fill = fill;
     }
 
     /// Plans the fill of sectors that kernels have written and that are not at the block's home.
@@ -181,7 +252,11 @@ impl DedupSide {
     fn plan_old(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
         let Some(parts) = self.parts else { return };
         let (line, block) = (request.line.0, self.memory.block(request.line.0));
-        let uncovered = self.memory.uncovered(line, request.sectors).map_or(SectorMask::NONE, |at| at.sectors);
+        let mut uncovered = self.memory.uncovered(line, request.sectors).map_or(SectorMask::NONE, |at| at.sectors);
+        if self.settings.held_sectors {
+            self.requests.held += u64::from(uncovered.and(request.resident).count());
+            uncovered = uncovered.without(request.resident);
+        }
         let partial =
             if self.settings.merges_partial { request.sectors.without(request.resident) } else { SectorMask::NONE };
         let mut read = |place, sectors: SectorMask| {
@@ -202,9 +277,17 @@ impl DedupSide {
         self.requests.partial += u64::from(merged.count());
     }
 
-    /// Looks up the metadata that a write-back reads or changes.
-    fn plan_metadata(&self, line: u64, before: &Block, after: &Block, plan: &mut Plan) -> StepSet {
+    /// Looks up the metadata that a write-back of so many sectors reads or changes.
+    fn plan_metadata(
+        &mut self,
+        line: u64,
+        sectors: u32,
+        (before, after): (&Block, &Block),
+        plan: &mut Plan,
+    ) -> StepSet {
         let Some(parts) = self.parts else { return StepSet::NONE };
+        self.requests.looked_up.kind += u64::from(sectors);
+        self.requests.looked_up.mask += u64::from(sectors);
         let dir = |changes: bool| if changes { Dir::Write } else { Dir::Read };
         let mut look_up =
             |table, changes, after| plan.add(Move::Table { table, entry: line, dir: dir(changes) }, after, false);
@@ -215,7 +298,50 @@ impl DedupSide {
             return kind.and(mask);
         }
         let changes = uses_map(after) && (before.kind, before.map) != (after.kind, after.map);
+        self.requests.looked_up.map += u64::from(sectors);
         kind.and(mask).and(look_up(parts.map, changes, kind))
+    }
+
+    /// Looks up the metadata of the block that comes next, if this one belongs to a stream: those that this one has.
+    fn prefetch(&mut self, line: u64, kind: Kind, plan: &mut Plan) {
+        let (Some(parts), Some(streams)) = (self.parts, &mut self.streams) else { return };
+        let Some(entry) = streams.looked_up(line) else { return };
+        let is_away = matches!(kind, Kind::Intra | Kind::Inter);
+        let tables = [(parts.kinds, true), (parts.masks, is_away), (parts.map, is_away)];
+        // What is below may have planned much.
+        if plan.steps.len() + tables.len() > plan.steps.capacity() {
+            return;
+        }
+        self.requests.prefetched += 1;
+        for (table, _) in tables.into_iter().filter(|(_, wanted)| *wanted) {
+            plan.add(Move::Table { table, entry, dir: Dir::Read }, StepSet::NONE, false);
+        }
+    }
+
+    /// A write-back has been planned: what the guard learns of it.
+    fn guard_write(&mut self, request: &LineRequest<'_>, written: &Written, old: u64, spared: bool) {
+        let Some(guard) = &mut self.guard else { return };
+        let line = request.line.0;
+        guard.changed(line, written.before.kind, written.after.kind);
+        if !matches!(written.outcome, Outcome::Stored(_)) {
+            guard.saved(line, request.sectors.count());
+        }
+        let compared = written.compared.map_or(0, |at| at.sectors.count());
+        guard.spent(line, old as u32 + compared);
+        guard.asked(line, spared);
+    }
+
+    /// A guard knows that every block of a line's region is at its home.
+    fn is_plain(&self, line: u64) -> bool {
+        self.guard.as_ref().is_some_and(|guard| guard.is_plain(line))
+    }
+
+    /// What the host does to a block, in the eyes of the guard.
+    fn guard_host(&mut self, line: u64, before: Kind) {
+        let after = self.memory.block(line).kind;
+        if let Some(guard) = &mut self.guard {
+            guard.changed(line, before, after);
+        }
     }
 }
 
@@ -279,49 +405,15 @@ impl MemorySide for DedupSide {
     fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
         let Some(parts) = self.parts else { return below.read(request, plan) };
         let line = request.line.0;
-        let found = self.memory.read(line, request.sectors);
-        let (masked, at_home) = (u64::from(found.masked.count()), u64::from(found.at_home.count()));
-        self.requests.data_read.before += masked;
-        self.requests.read_only.before += at_home;
-        self.requests.read_only.after += at_home;
-        if at_home > 0 {
-            self.reads.read(line);
+        let kind = self.memory.block(line).kind;
+        let spared = matches!(kind, Kind::ReadOnly | Kind::Own) && self.is_plain(line);
+        self.plan_read(request, parts, spared, below, plan);
+        if !spared {
+            self.prefetch(line, kind, plan);
         }
-        let typed = plan.add(Move::Table { table: parts.kinds, entry: line, dir: Dir::Read }, StepSet::NONE, true);
-        let home = |sectors| At { place: line, sectors };
-        if matches!(found.block.kind, Kind::ReadOnly | Kind::Own) {
-            self.requests.data_read.after += masked;
-            let data = self.data(line, request.data);
-            Access::read(request, home(request.sectors), TrafficId::DATA, data).through(below, typed, plan);
-            return;
+        if let Some(guard) = &mut self.guard {
+            guard.asked(line, spared);
         }
-        let mask = plan.add(Move::Table { table: parts.masks, entry: line, dir: Dir::Read }, typed, true);
-        let mut fill = SectorMask::NONE;
-        if masked > 0 && found.place.is_none() && self.settings.one_word_reads == OneWordReads::Dram {
-            // The word is in the map; what it costs is a read of its home.
-            self.requests.data_read.after += masked;
-            Access::read(request, home(found.masked), TrafficId::DATA, request.data).through(below, mask, plan);
-            fill = found.masked;
-        } else if masked > 0 {
-            let mapped = plan.add(Move::Table { table: parts.map, entry: line, dir: Dir::Read }, typed, true);
-            match found.place {
-                None => {
-                    self.requests.from_map += masked;
-                    fill = found.masked;
-                }
-                Some(place) => {
-                    let at = At { place, sectors: found.masked };
-                    self.plan_moved(request, at, found.reference, mask.and(mapped), below, plan);
-                    fill = plan.fill.and(found.block.mask);
-                }
-            }
-        }
-        if at_home > 0 {
-            let data = self.data(line, request.data);
-            Access::read(request, home(found.at_home), TrafficId::DATA, data).through(below, mask, plan);
-            fill = fill.or(plan.fill.without(found.block.mask));
-        }
-        plan.fill = fill;
     }
 
     fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
@@ -330,15 +422,30 @@ impl MemorySide for DedupSide {
         // What is read is planned before anything changes, and begins behind the look-ups, which are planned afterwards: how
         // they go depends on what comes of the write.
         let mut old = Plan::default();
-        self.plan_old(request, below, &mut old);
+        let deduplicates = self.guard.as_ref().is_none_or(|guard| guard.deduplicates(line));
+        let dedup_reads = self.requests.uncovered + self.requests.partial;
+        if deduplicates || !self.memory.is_alone_at_home(line) {
+            self.plan_old(request, below, &mut old);
+        }
+        let dedup_reads = self.requests.uncovered + self.requests.partial - dedup_reads;
         let held = self.memory.block(line).place(line).and_then(|place| Some((place, *self.memory.bytes_at(place)?)));
-        let written = self.memory.write(line, request.sectors, request.data);
+        let written = if deduplicates {
+            self.memory.write(line, request.sectors, request.data)
+        } else {
+            self.memory.write_plain(line, request.sectors, request.data)
+        };
         self.count_write(request, written.outcome);
         self.written.set(request.line, written.after.mask);
         if let Some(study) = &mut self.study {
             study.wrote(line, written.after.mask, request.data);
         }
-        let known = self.plan_metadata(line, &written.before, &written.after, plan);
+        let stays_home = [written.before, written.after].iter().all(|b| matches!(b.kind, Kind::ReadOnly | Kind::Own));
+        let spared = !deduplicates && stays_home && self.is_plain(line);
+        let mut known = StepSet::NONE;
+        if !spared {
+            known = self.plan_metadata(line, request.sectors.count(), (&written.before, &written.after), plan);
+        }
+        self.guard_write(request, &written, dedup_reads, spared);
         let mut ready = known.and(plan.append(&old, known));
         if written.hashed {
             self.requests.hashed += 1;
@@ -364,10 +471,15 @@ impl MemorySide for DedupSide {
             let store = Access { request, at, dir: Dir::Write, why: TrafficId::DATA, data, in_hand };
             store.through(below, ready, plan);
         }
+        if !spared {
+            self.prefetch(line, written.before.kind, plan);
+        }
     }
 
     fn host_wrote(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>) {
+        let before = self.memory.block(request.line.0).kind;
         let place = self.memory.host_wrote(request.line.0, request.sectors, request.data);
+        self.guard_host(request.line.0, before);
         let displaced = place != request.line.0;
         self.requests.displaced += u64::from(displaced);
         self.written.set(request.line, self.memory.block(request.line.0).mask);
@@ -378,7 +490,12 @@ impl MemorySide for DedupSide {
     }
 
     fn host_freed(&mut self, line: LocalLine, below: &mut Below<'_>) {
+        let before = self.memory.block(line.0).kind;
         self.memory.freed(line.0);
+        self.guard_host(line.0, before);
+        if let Some(guard) = &mut self.guard {
+            guard.freed(line.0);
+        }
         if let Some(study) = &mut self.study {
             study.forget(line.0);
         }
@@ -389,8 +506,20 @@ impl MemorySide for DedupSide {
         let maps = self.memory.read(wanted.line.0, wanted.sectors).reference == Some(line.0);
         let taken = if maps { there } else { SectorMask::NONE };
         self.requests.copied += u64::from(taken.count());
+        if let Some(guard) = &mut self.guard {
+            guard.saved(wanted.line.0, taken.count());
+        }
         self.requests.data_read.after += u64::from(wanted.sectors.without(taken).count());
         taken
+    }
+
+    fn fetched(&mut self, table: TableId, entry: u64, sectors: u32) {
+        let Some(parts) = self.parts else { return };
+        if let Some(guard) = &mut self.guard
+            && [parts.kinds, parts.masks, parts.map].contains(&table)
+        {
+            guard.spent(entry, sectors);
+        }
     }
 
     fn note(&self, line: LocalLine) -> Option<SectorMask> {
@@ -408,6 +537,7 @@ impl MemorySide for DedupSide {
         let mut counts = self.requests.counts(metadata, self.memory.spilled());
         counts.extend(self.reads.counts());
         counts.extend(self.study.iter().flat_map(Study::counts));
+        counts.extend(self.guard.iter().flat_map(Guard::counts));
         counts
     }
 }

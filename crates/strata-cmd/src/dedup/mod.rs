@@ -190,6 +190,40 @@ impl Dedup {
         written
     }
 
+    /// The same without looking for duplicates: the block goes home, unless others' data are there.
+    pub fn write_plain(&mut self, line: u64, sectors: SectorMask, data: &Line) -> Written {
+        let before = self.block(line);
+        let mask = before.mask.or(sectors);
+        let at = if self.is_alone_at_home(line) {
+            if let Some(entry) = self.places.place(line).entry.some() {
+                self.store.remove(entry);
+            }
+            At { place: line, sectors }
+        } else {
+            self.depart(line, &before);
+            At { place: self.places.take_home(line), sectors: mask }
+        };
+        self.settle(at, EntryId::NONE, data);
+        let after = located(Block { mask, ..before }, line, at.place);
+        self.places.set_block(line, after);
+        self.places.note_if_free(line);
+        Written { before, after, hashed: false, compared: None, collided: false, outcome: Outcome::Stored(at) }
+    }
+
+    /// A block's masked sectors are at its home, and no other's: a write there needs nothing of what it does not cover.
+    pub fn is_alone_at_home(&self, line: u64) -> bool {
+        self.block(line).place(line) == Some(line) && self.is_alone_at(line)
+    }
+
+    /// Sectors are at a place from now on.
+    fn settle(&mut self, at: At, entry: EntryId, data: &Line) {
+        let place = self.places.place_mut(at.place);
+        (place.occupied, place.entry) = (true, entry);
+        if let Some(bytes) = &mut self.bytes {
+            bytes.write(at.place, at.sectors, data);
+        }
+    }
+
     /// The same for a block that is not one word.
     fn write_hashed(&mut self, line: u64, sectors: SectorMask, data: &Line, written: &mut Written) {
         let mask = written.after.mask;
@@ -216,11 +250,7 @@ impl Dedup {
             }
             entry = inserted;
         }
-        let place = self.places.place_mut(at.place);
-        (place.occupied, place.entry) = (true, entry);
-        if let Some(bytes) = &mut self.bytes {
-            bytes.write(at.place, at.sectors, data);
-        }
+        self.settle(at, entry, data);
         written.after = located(written.after, line, at.place);
         written.outcome = Outcome::Stored(at);
     }

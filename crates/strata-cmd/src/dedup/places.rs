@@ -90,6 +90,16 @@ impl Places {
                 return home;
             }
         }
+        self.take_spilled()
+    }
+
+    /// The same for a block that is to go home: while a guest is there it has a line of the spill area. Two blocks at the homes of each
+    /// other would stay there for good if one took the other's home again.
+    pub(super) fn take_home(&mut self, line: u64) -> u64 {
+        if self.place(line).occupied { self.take_spilled() } else { line }
+    }
+
+    fn take_spilled(&mut self) -> u64 {
         self.spill_free.pop().unwrap_or_else(|| {
             self.spilled += 1;
             self.spill + self.spilled - 1

@@ -96,6 +96,7 @@ impl Plain {
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Write(u64, SectorMask, [u8; 4]),
+    Plain(u64, SectorMask, [u8; 4]),
     Host(u64, SectorMask, [u8; 4]),
     Free(u64),
 }
@@ -110,6 +111,7 @@ fn op() -> impl Strategy<Value = Op> {
     (0u64..10, mask, letters, 0u8..12).prop_map(|(line, mask, letters, what)| match what {
         0 => Op::Host(line, SectorMask(mask), letters),
         1 => Op::Free(line),
+        2 | 3 => Op::Plain(line, SectorMask(mask), letters),
         _ => Op::Write(line, SectorMask(mask), letters),
     })
 }
@@ -122,6 +124,10 @@ fn follow(memory: &mut Dedup, ops: &[Op]) -> Result<(), String> {
             Op::Write(at, sectors, letters) => {
                 let data = plain.write(at, sectors, &line(letters));
                 memory.write(at, sectors, &data);
+            }
+            Op::Plain(at, sectors, letters) => {
+                let data = plain.write(at, sectors, &line(letters));
+                memory.write_plain(at, sectors, &data);
             }
             Op::Host(at, sectors, letters) => {
                 let data = plain.write(at, sectors, &line(letters));
@@ -275,6 +281,26 @@ fn a_full_store_and_a_full_count_find_no_duplicates() {
     assert_eq!(outcomes, [stored(1), Outcome::Inter, stored(3), stored(4)], "two blocks are the most");
     // The one entry has two blocks and stays.
     assert_eq!([5, 6].map(|at| memory.write(at, ALL, &line([3; 4])).outcome), [stored(5), stored(6)]);
+}
+
+#[test]
+fn what_is_written_as_it_is_goes_home() {
+    let mut memory = memory(rules(Fingerprint::Xxh3, 4, 8));
+    for at in [1, 2] {
+        memory.write(at, ALL, &line([2; 4]));
+    }
+    memory.write(3, ALL, &[7; 128]);
+    let home = |place| Outcome::Stored(At { place, sectors: ALL });
+    assert_eq!([2, 3].map(|at| memory.write_plain(at, ALL, &line([2; 4])).outcome), [home(2), home(3)]);
+    let part = memory.write_plain(2, SectorMask(1), &line([3, 2, 2, 2]));
+    assert_eq!(part.outcome, Outcome::Stored(At { place: 2, sectors: SectorMask(1) }));
+    // Two at the homes of each other: one waits in the spill area until its own is free.
+    memory.write(5, ALL, &line([3; 4]));
+    memory.write(6, ALL, &line([3; 4]));
+    assert_eq!(memory.write(5, ALL, &line([2, 3, 2, 3])).outcome, home(6));
+    let places = [5, 6, 5].map(|at| memory.write_plain(at, ALL, &line([3, 2, 3, 2])).outcome);
+    assert_eq!(places, [home(SPILL), home(6), home(5)]);
+    recount(&memory).expect("sound");
 }
 
 #[test]

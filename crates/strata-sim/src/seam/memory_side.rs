@@ -374,6 +374,10 @@ pub trait MemorySide: Send {
         there
     }
 
+    /// A look-up of an entry has missed the cache of a table: so many sectors of the table move, those that are evicted for it
+    /// included.
+    fn fetched(&mut self, _table: TableId, _entry: u64, _sectors: u32) {}
+
     /// With [`Parts::carries_bytes`], for sides that move lines: the bytes that a fill would deliver, and the sectors of
     /// which that is known. `--check-data` compares them with what memory must hold.
     fn delivers(&self, _line: LocalLine) -> Option<(SectorMask, Line)> {

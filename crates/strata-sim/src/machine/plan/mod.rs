@@ -16,7 +16,7 @@ use crate::image::{MemoryImage, ZEROS};
 use crate::link::{Direction, Link};
 use crate::seam::{
     Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, MemorySide, Move, Parts, Plan,
-    Step, TrafficId,
+    Step, TableId, TrafficId,
 };
 use crate::side_stats::{SideReading, Traffic};
 use crate::slab::Slab;
@@ -469,9 +469,14 @@ impl Machine {
 
     fn start_table_step(&mut self, step: u32, table: u8, entry: u64, dir: Dir, home: Home, now: u64) {
         let Some(sides) = &mut self.sides else { return };
-        let t = &mut sides.partitions[usize::from(home.partition)].tables[usize::from(table)];
+        let partition = &mut sides.partitions[usize::from(home.partition)];
+        let t = &mut partition.tables[usize::from(table)];
         let (found, left) = t.look_up(entry, dir, step);
         let hit = now + u64::from(t.spec.latency);
+        if let TableLookup::Fetch(..) = found {
+            let moved = 1 + left.map_or(0, |(_, sectors)| sectors.count());
+            partition.chain.iter_mut().for_each(|side| side.fetched(TableId(table), entry, moved));
+        }
         sides.running[step >> STEP_BITS].fetched |= !matches!(found, TableLookup::Hit);
         match found {
             TableLookup::Hit => self.queue.push(self.config.clock.l2.edge(Cycles(hit)), Event::new(Event::STEP, step)),

@@ -1,6 +1,6 @@
 //! The figures, made from what was timed.
 
-use super::suite::{FIFO_DEPTHS, HASH_INTERVALS, HASH_STORES_KB, METADATA_EIGHTHS, NAMED, Scheme};
+use super::suite::{FIFO_DEPTHS, HASH_STORES_KB, METADATA_EIGHTHS, NAMED, Scheme};
 use super::timing::{Class, Point, READ_COUNTS, Timing};
 use crate::report::Figure;
 use crate::reproduce::Subject;
@@ -12,7 +12,7 @@ pub(super) const MEMORY: &str = "memory-intensive";
 pub(super) const COMPUTE: &str = "compute-intensive";
 
 impl Subject for Timing {
-    const GROUPS: &'static [&'static str] = &[COMPUTE, MEMORY, ALL];
+    const GROUPS: &'static [&'static str] = &[ALL, MEMORY, COMPUTE];
 
     fn name(&self) -> &'static str {
         self.program.name
@@ -32,7 +32,7 @@ impl Subject for Timing {
 }
 
 /// A column of a figure.
-type Column<'a> = by_program::Column<'a, Timing>;
+pub(super) type Column<'a> = by_program::Column<'a, Timing>;
 
 /// A share of one number in another; nothing of nothing.
 pub(super) fn share(part: f64, whole: f64) -> Option<f64> {
@@ -44,11 +44,11 @@ pub(super) fn removed(class: Class) -> Option<f64> {
     share(class.before - class.after, class.before)
 }
 
-fn of_cmd<'a>(heading: impl Into<String>, value: impl Fn(&Point) -> Option<f64> + 'a) -> Column<'a> {
+pub(super) fn of_cmd<'a>(heading: impl Into<String>, value: impl Fn(&Point) -> Option<f64> + 'a) -> Column<'a> {
     Column::new(heading, 3, move |t: &Timing| value(&t.cmd()?))
 }
 
-fn speeds<'a>(schemes: impl IntoIterator<Item = (String, Scheme)>) -> Vec<Column<'a>> {
+pub(super) fn speeds<'a>(schemes: impl IntoIterator<Item = (String, Scheme)>) -> Vec<Column<'a>> {
     schemes.into_iter().map(|(name, scheme)| Column::new(name, 3, move |t: &Timing| t.speed(scheme))).collect()
 }
 
@@ -57,22 +57,25 @@ fn named<'a>(names: &'a [&'static str]) -> impl Iterator<Item = (String, Scheme)
 }
 
 /// A figure of shares.
-fn shares(id: &'static str, title: &'static str, note: &str, axis: &'static str) -> Frame {
+pub(super) fn shares(id: &'static str, title: &'static str, note: &str, axis: &'static str) -> Frame {
     Frame { id, title, note: note.to_owned(), axis, mean: Mean::Arithmetic, baseline: None, timed: true }
 }
 
 /// A figure of ratios to the baseline.
-fn ratios(id: &'static str, title: &'static str, note: &str, axis: &'static str) -> Frame {
+pub(super) fn ratios(id: &'static str, title: &'static str, note: &str, axis: &'static str) -> Frame {
     Frame { id, title, note: note.to_owned(), axis, mean: Mean::Geometric, baseline: Some(1.0), timed: true }
 }
 
-/// What the inputs are.
+/// What the inputs are, and how hard they press on memory.
 pub(super) fn inputs(timings: &[Timing]) -> Figure {
-    let note = "Bytes allocated, by how much the machine is smaller for programs that would fit into its caches (SMs, L2 and \
-                channels alike), and use of the plain machine's memory.";
+    let note = "Of the plain machine: bytes allocated, and over its L2; sectors that DRAM moved over those that SMs asked L2 for or \
+                sent there; use of the memory bus. A program whose data fit into L2, or which asks DRAM for less than 2 % of its \
+                sectors, is called cache-resident: it is in every mean of all, and a mean beside that leaves it out.";
     let columns = [
         Column::new("MiB", 1, |t: &Timing| Some(t.bytes.0 as f64 / f64::from(1 << 20))),
+        Column::new("over L2", 1, |t: &Timing| Some(t.over_l2())),
         Column::new("machine 1/", 0, |t: &Timing| Some(t.scale.into())),
+        Column::new("off-chip share", 3, Timing::off_chip_share),
         Column::new("memory bus use", 3, |t: &Timing| Some(t.point(Scheme::Baseline)?.bus_use)),
     ];
     let mut figure = by_program(timings, shares("inputs", "The programs", note, "share"), &columns);
@@ -182,18 +185,26 @@ pub(super) fn figure_15(timings: &[Timing]) -> Figure {
     by_program(timings, ratios("figure-15", "Speed, technique by technique", note, "relative IPC"), &columns)
 }
 
-pub(super) fn figure_16(timings: &[Timing]) -> Figure {
-    let note = "Of L2, what mechanisms have at the memory controllers, and DRAM, over the baseline's; energy of accesses alone, \
-                where the paper multiplies power by time.";
-    let columns: Vec<_> = NAMED
-        .iter()
-        .map(|&name| {
-            Column::new(name, 3, move |t: &Timing| {
-                share(t.point(Scheme::Named(name))?.energy, t.point(Scheme::Baseline)?.energy)
-            })
+/// A figure of what schemes take of something, over the baseline's.
+fn of_baseline<'a>(part: fn(&Point) -> f64) -> Vec<Column<'a>> {
+    let over = |name| {
+        Column::new(name, 3, move |t: &Timing| {
+            share(part(&t.point(Scheme::Named(name))?), part(&t.point(Scheme::Baseline)?))
         })
-        .collect();
-    by_program(timings, ratios("figure-16", "Energy of L2, controllers and DRAM", note, "relative energy"), &columns)
+    };
+    NAMED.into_iter().map(over).collect()
+}
+
+pub(super) fn figure_16(timings: &[Timing]) -> [Figure; 2] {
+    let note = "Of L2, what mechanisms have at the memory controllers, and DRAM, over the baseline's: energy of accesses, and 20 W \
+                of being switched on for as long as the program runs, as the paper multiplies power by time.";
+    let whole = ratios("figure-16", "Energy of L2, controllers and DRAM", note, "relative energy");
+    let note = "The same without what being switched on takes.";
+    let accesses = ratios("access-energy", "Energy of accesses alone", note, "relative energy");
+    [
+        by_program(timings, whole, &of_baseline(|p| p.energy)),
+        by_program(timings, accesses, &of_baseline(|p| p.access_energy)),
+    ]
 }
 
 /// The share of writes that is removed.
@@ -209,7 +220,8 @@ pub(super) fn figure_17(timings: &[Timing], sweeps: bool) -> Vec<Figure> {
     columns.push(Column::new("exact", 3, at(Scheme::Exact)));
     let frame = shares("figure-17a", "Deduplicated writes by size of the hash stores", note, "share of writes");
     let mut figures = vec![by_program(timings, frame, &columns)];
-    let note = "Over all look-ups. The design has 384, 80 and 40 KB in all.";
+    let note = "Over all look-ups, of which a request has one a table; one that waits for a fetch under way is no hit here. The design \
+                has 384, 80 and 40 KB in all.";
     let tables = [
         ("figure-17b", "Hit rate of the address map's caches", 384),
         ("figure-17c", "Hit rate of the sector masks' caches", 80),
@@ -253,45 +265,4 @@ pub(super) fn figure_19(timings: &[Timing]) -> Figure {
     let columns = speeds(named(&["bpc", "cmd", "cmd+bpc"]));
     let note = "IPC over the baseline's; BPC compresses what CMD does not remove.";
     by_program(timings, ratios("figure-19", "CMD with compression", note, "relative IPC"), &columns)
-}
-
-/// Blocks or sectors: what the paper tried and gives no number of.
-fn sectors(timings: &[Timing]) -> Figure {
-    let note = format!(
-        "Write deduplication of blocks of 128 B, and of sectors of 32 B each by itself: IPC and sectors that DRAM moved, over \
-         the baseline's. Metadata take {:.2} % of DRAM for blocks and {:.2} % for sectors.",
-        100.0 * strata_cmd::block::capacity_overhead(),
-        100.0 * strata_cmd::block::capacity_overhead_of_sectors(),
-    );
-    let schemes = [("blocks", Scheme::Named("dedup")), ("sectors", Scheme::Sectors)];
-    let mut columns = speeds(schemes.map(|(name, scheme)| (format!("IPC, {name}"), scheme)));
-    columns.extend(schemes.map(|(name, scheme)| {
-        Column::new(format!("traffic, {name}"), 3, move |t: &Timing| {
-            share(t.point(scheme)?.dram_sectors, t.point(Scheme::Baseline)?.dram_sectors)
-        })
-    }));
-    by_program(timings, ratios("sectors", "Blocks or sectors", &note, "relative"), &columns)
-}
-
-/// What the paper does not show.
-pub(super) fn beyond(timings: &[Timing]) -> Vec<Figure> {
-    let note = "Sectors of duplicates that reads want, over all Data-Reads; those that L2 has of the reference, over them; lines \
-                that the spill area grew to.";
-    let columns = [
-        of_cmd("duplicates read", |p| share(p.probed, p.data_read.before)),
-        of_cmd("copied from L2", |p| share(p.copied, p.probed)),
-        of_cmd("spill lines", |p| Some(p.spilled)),
-    ];
-    let mut reads = by_program(timings, shares("reads", "What cache-assisted reads find", note, "share"), &columns);
-    reads.chart = None;
-    vec![reads, sectors(timings)]
-}
-
-/// What a hash unit costs that is not pipelined.
-pub(super) fn hash_intervals(timings: &[Timing]) -> Figure {
-    let note = "IPC over the baseline's, if a controller's hash unit takes a block every so many core cycles; the paper \
-                charges latency alone, an unpipelined unit takes one every 228.";
-    let columns = speeds(HASH_INTERVALS.map(|cycles| (format!("{cycles} cycles"), Scheme::HashInterval(cycles))));
-    let frame = ratios("hash-interval", "Speed by the hash unit's interval", note, "relative IPC");
-    by_program(timings, frame, &columns)
 }

@@ -9,17 +9,14 @@ pub(super) struct Program {
     pub(super) name: &'static str,
     /// What limits it, says the paper.
     pub(super) memory_intensive: bool,
-    /// The smallest size that does not fit into the caches of the smallest model of the machine. `small` where there is none
-    /// below the paper's (pagerank), or where the next one takes hours (bfs).
-    pub(super) standard: &'static str,
 }
 
 const fn compute(name: &'static str) -> Program {
-    Program { name, memory_intensive: false, standard: "small" }
+    Program { name, memory_intensive: false }
 }
 
-const fn memory(name: &'static str, standard: &'static str) -> Program {
-    Program { name, memory_intensive: true, standard }
+const fn memory(name: &'static str) -> Program {
+    Program { name, memory_intensive: true }
 }
 
 /// All of them, in the paper's order.
@@ -28,15 +25,15 @@ pub(super) const PROGRAMS: [Program; 13] = [
     compute("yolo-tiny"),
     compute("yolo2"),
     compute("yolo3"),
-    memory("bfs", "small"),
-    memory("mis", "medium"),
-    memory("pagerank", "small"),
-    memory("color", "medium"),
-    memory("backprop", "small"),
-    memory("dwt2d", "medium"),
-    memory("kmeans", "medium"),
-    memory("cfd", "medium"),
-    memory("sssp", "medium"),
+    memory("bfs"),
+    memory("mis"),
+    memory("pagerank"),
+    memory("color"),
+    memory("backprop"),
+    memory("dwt2d"),
+    memory("kmeans"),
+    memory("cfd"),
+    memory("sssp"),
 ];
 
 /// Read-only FIFOs of Figure 18, in entries; 16 is the design.
@@ -71,7 +68,103 @@ pub(super) enum Scheme {
     Fifo(u32),
     /// CMD with so many core cycles between two blocks in a hash unit.
     HashInterval(u32),
+    /// CMD with something that is not in the paper.
+    Beyond(Beyond),
+    /// CMD with a limit lifted, as no hardware could: what the limit costs.
+    Without(Limit),
+    /// The plain machine, or CMD, with the values of later simulators where the authors' version had others.
+    Later(&'static str),
 }
+
+/// What is added to CMD here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Beyond {
+    /// Old sectors that L2 still holds of a line are not read from DRAM.
+    HeldSectors,
+    /// Metadata are prefetched along streams.
+    Prefetch,
+    /// Deduplication is switched off where it does not repay.
+    Guard,
+    /// All of these.
+    All,
+}
+
+impl Beyond {
+    pub(super) const EACH: [Self; 4] = [Self::HeldSectors, Self::Prefetch, Self::Guard, Self::All];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::HeldSectors => "Dedup-Reads from L2",
+            Self::Prefetch => "metadata prefetched",
+            Self::Guard => "guard",
+            Self::All => "all three",
+        }
+    }
+
+    fn set(self) -> Vec<String> {
+        let one = |what, text: &str| (self == what || self == Self::All).then(|| text.to_owned());
+        let each = [
+            one(Self::HeldSectors, "cmd.dedup_reads=l2"),
+            one(Self::Prefetch, "cmd.metadata_prefetch=stream"),
+            one(Self::Guard, "cmd.guard=on"),
+        ];
+        each.into_iter().flatten().collect()
+    }
+}
+
+/// What keeps CMD from doing more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Limit {
+    /// Fingerprints take time.
+    Hash,
+    /// Metadata have to be fetched.
+    Metadata,
+    /// The FIFO is small: with as many entries as an L2 slice has sectors it is another L2.
+    Fifo,
+    /// All of these, and that the hash store is small.
+    All,
+}
+
+impl Limit {
+    pub(super) const EACH: [Self; 4] = [Self::Hash, Self::Metadata, Self::Fifo, Self::All];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Hash => "no hash latency",
+            Self::Metadata => "all metadata cached",
+            Self::Fifo => "FIFO of 8192",
+            Self::All => "no limit",
+        }
+    }
+
+    fn set(self) -> Vec<String> {
+        let mut set = Vec::new();
+        if matches!(self, Self::Hash | Self::All) {
+            set.push("cmd.hash=ideal");
+        }
+        if matches!(self, Self::Metadata | Self::All) {
+            set.extend(["cmd.map_cache=16 MiB", "cmd.type_cache=16 MiB", "cmd.mask_cache=16 MiB"]);
+        }
+        if matches!(self, Self::Fifo | Self::All) {
+            set.push("cmd.fifo_depth=8192");
+        }
+        if self == Self::All {
+            set.push("cmd.store=exact");
+        }
+        set.into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// Where later files of Accel-Sim for the RTX 2060 differ from those of GPGPU-Sim 4.0.1, which the preset has.
+const LATER: [&str; 7] = [
+    "sm.ctas=16",
+    "sm.policy=loose-round-robin",
+    "l1.latency=32",
+    "l1.write_allocate=true",
+    "shared.latency=30",
+    "l2.latency=194",
+    "dram.controller_cycles=96",
+];
 
 /// The schemes of Figures 14, 15 and 19.
 pub(super) const NAMED: [&str; 8] = ["l2-5mb", "bpc", "bcd", "esd", "dedup", "dedup-car", "cmd", "cmd+bpc"];
@@ -90,7 +183,7 @@ const CONTROLLERS: u32 = 8;
 const LARGE_L2_WAYS: u32 = 20;
 
 /// The machine, and a working set of eight times what L2 and the metadata caches reach; the farthest are masks and types, with
-/// four blocks of 128 bytes to a byte of types.
+/// four blocks of 128 bytes to a byte of types. Programs with less run on a part of it in a quick study, and only there.
 pub(super) const MODEL: ScaleModel = ScaleModel {
     sms: 80,
     slices: 16,
@@ -99,44 +192,49 @@ pub(super) const MODEL: ScaleModel = ScaleModel {
     most: 8,
 };
 
-/// Whose sensitivities are studied.
+/// How much is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sweeps {
-    /// Nobody's.
-    None,
-    /// Those of programs whose standard input is `small`: those of the others take more than an hour.
-    OfSmall,
-    /// Everybody's.
-    OfAll,
+pub(super) enum Extent {
+    /// What every figure needs, on parts of the machine that are as small as the inputs.
+    Quick,
+    /// The whole machine of Table II: the same, sensitivities, what is beyond the paper, and the quick study's plain machine and CMD
+    /// beside them.
+    Standard,
+    /// And how fast a hash unit must be.
+    Full,
 }
 
-impl Sweeps {
-    /// The machines that a program runs on.
-    pub(super) fn schemes(self, program: &Program) -> Vec<Scheme> {
-        Scheme::all(match self {
-            Self::None => false,
-            Self::OfSmall => program.standard == "small",
-            Self::OfAll => true,
-        })
+impl Extent {
+    /// The size of every input.
+    pub(super) const fn size(self) -> &'static str {
+        match self {
+            Self::Quick => "small",
+            Self::Standard | Self::Full => "paper-cmd",
+        }
+    }
+
+    /// The machines that each program runs on, those of all figures first: a study that is cut has them.
+    pub(super) fn schemes(self) -> Vec<Scheme> {
+        let mut all = vec![Scheme::Baseline];
+        all.extend(NAMED.map(Scheme::Named));
+        all.extend([Scheme::NoHashLatency, Scheme::Crc, Scheme::Exact, Scheme::Sectors]);
+        if self != Self::Quick {
+            all.extend(Beyond::EACH.map(Scheme::Beyond));
+            all.extend(Limit::EACH.map(Scheme::Without));
+            all.extend(["none", "cmd"].map(Scheme::Later));
+            all.extend(FIFO_DEPTHS.map(Scheme::Fifo));
+            all.extend(HASH_STORES_KB.map(Scheme::HashStore));
+            all.extend(METADATA_EIGHTHS.map(Scheme::Metadata));
+        }
+        if self == Self::Full {
+            all.extend(HASH_INTERVALS.map(Scheme::HashInterval));
+        }
+        all.retain(|scheme| scheme.same_as_design().is_none());
+        all
     }
 }
 
 impl Scheme {
-    /// All of them; `sweeps` adds those of the sensitivity studies.
-    pub(super) fn all(sweeps: bool) -> Vec<Self> {
-        let mut all = vec![Self::Baseline];
-        all.extend(NAMED.map(Self::Named));
-        all.extend([Self::NoHashLatency, Self::Crc, Self::Sectors, Self::Exact]);
-        let other = |scheme: &Self| scheme.same_as_design().is_none();
-        if sweeps {
-            all.extend(HASH_STORES_KB.map(Self::HashStore).into_iter().filter(other));
-            all.extend(METADATA_EIGHTHS.map(Self::Metadata).into_iter().filter(other));
-            all.extend(FIFO_DEPTHS.map(Self::Fifo).into_iter().filter(other));
-            all.extend(HASH_INTERVALS.map(Self::HashInterval).into_iter().filter(other));
-        }
-        all
-    }
-
     /// A point of a sweep that is the design itself.
     pub(super) fn same_as_design(self) -> Option<Self> {
         matches!(self, Self::HashStore(384) | Self::Metadata(8) | Self::Fifo(16) | Self::HashInterval(1)).then_some(CMD)
@@ -154,6 +252,10 @@ impl Scheme {
             Self::Metadata(eighths) => format!("cmd, {eighths}/8 of the metadata caches"),
             Self::Fifo(depth) => format!("cmd, FIFO of {depth}"),
             Self::HashInterval(cycles) => format!("cmd, a hash every {cycles} cycles"),
+            Self::Beyond(what) => format!("cmd, {}", what.name()),
+            Self::Without(limit) => format!("cmd, {}", limit.name()),
+            Self::Later("none") => "the plain machine of later simulators".into(),
+            Self::Later(name) => format!("{name} on the machine of later simulators"),
         }
     }
 
@@ -161,7 +263,7 @@ impl Scheme {
     pub(super) fn with(self) -> &'static str {
         match self {
             Self::Baseline | LARGE_L2 => "none",
-            Self::Named(name) => name,
+            Self::Named(name) | Self::Later(name) => name,
             Self::NoHashLatency | Self::Crc | Self::Sectors => "dedup",
             _ => "cmd",
         }
@@ -183,6 +285,9 @@ impl Scheme {
                 .into(),
             Self::Fifo(depth) => vec![format!("cmd.fifo_depth={depth}")],
             Self::HashInterval(cycles) => vec![format!("cmd.hash_interval={cycles}")],
+            Self::Beyond(what) => what.set(),
+            Self::Without(limit) => limit.set(),
+            Self::Later(_) => LATER.map(str::to_owned).into(),
             _ => vec!["cmd.study=on".into()],
         }
     }
@@ -202,9 +307,18 @@ mod tests {
 
     #[test]
     fn a_sweep_leaves_the_design_itself_out() {
-        let all = Scheme::all(true);
-        assert_eq!(all.iter().filter(|scheme| scheme.with() == "cmd").count(), 16);
+        let all = Extent::Full.schemes();
+        assert!(all.iter().all(|scheme| scheme.same_as_design().is_none()));
+        // The design, exact, 4 beyond the paper, 4 without limits, one of later simulators, and 5, 3, 3 and 3 points of sweeps.
+        assert_eq!(all.iter().filter(|scheme| scheme.with() == "cmd").count(), 25);
         assert_eq!(Scheme::Metadata(4).set(), ["cmd.map_cache=24576", "cmd.type_cache=2560", "cmd.mask_cache=5120"]);
         assert_eq!((LARGE_L2.with(), LARGE_L2.set()), ("none", vec!["l2.ways=20".to_owned()]));
+        assert_eq!(Scheme::Beyond(Beyond::All).set().len(), 3);
+    }
+
+    #[test]
+    fn a_longer_study_has_all_of_a_shorter_one() {
+        let [quick, standard, full] = [Extent::Quick, Extent::Standard, Extent::Full].map(Extent::schemes);
+        assert!(standard.starts_with(&quick) && full.starts_with(&standard));
     }
 }
