@@ -4,24 +4,28 @@
 
 #define UNCOLOURED -1
 
-// The extremes among the uncoloured neighbours of every uncoloured node; `again` tells the host that there is one.
-// Values lie in [0, 1).
+// Values are small and repeat. Of two equal ones that of the later node counts as larger: seen from a node, a neighbour has
+// twice its value, and one more if it is the later of the two. The node itself has twice its own.
+
+// The extremes among the uncoloured neighbours of every uncoloured node, as the node sees them; `again` tells the host that
+// there is one.
 extern "C" __global__ void color_extremes(const int *__restrict__ first_edge, const int *__restrict__ edges,
-                                          const float *__restrict__ value, const int *__restrict__ colour,
-                                          float *largest, float *smallest, int *again, int nodes)
+                                          const int *__restrict__ value, const int *__restrict__ colour,
+                                          int *largest, int *smallest, int *again, int nodes)
 {
     const int node = blockIdx.x * blockDim.x + threadIdx.x;
     if (node >= nodes || colour[node] != UNCOLOURED)
         return;
     *again = 1;
-    float most = -1.0f;
-    float least = 2.0f;
+    int most = -1;
+    int least = 0x7fffffff;
     const int end = first_edge[node + 1];
     for (int edge = first_edge[node]; edge < end; edge++) {
         const int neighbour = edges[edge];
         if (colour[neighbour] == UNCOLOURED) {
-            most = fmaxf(most, value[neighbour]);
-            least = fminf(least, value[neighbour]);
+            const int seen = 2 * value[neighbour] + (neighbour > node);
+            most = max(most, seen);
+            least = min(least, seen);
         }
     }
     largest[node] = most;
@@ -29,14 +33,14 @@ extern "C" __global__ void color_extremes(const int *__restrict__ first_edge, co
 }
 
 // A node without uncoloured neighbours is both extremes and takes the first colour.
-extern "C" __global__ void color_assign(const float *__restrict__ value, const float *__restrict__ largest,
-                                        const float *__restrict__ smallest, int *colour, int first_colour, int nodes)
+extern "C" __global__ void color_assign(const int *__restrict__ value, const int *__restrict__ largest,
+                                        const int *__restrict__ smallest, int *colour, int first_colour, int nodes)
 {
     const int node = blockIdx.x * blockDim.x + threadIdx.x;
     if (node >= nodes || colour[node] != UNCOLOURED)
         return;
-    if (value[node] > largest[node])
+    if (2 * value[node] >= largest[node])
         colour[node] = first_colour;
-    else if (value[node] < smallest[node])
+    else if (2 * value[node] < smallest[node])
         colour[node] = first_colour + 1;
 }

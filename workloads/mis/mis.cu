@@ -6,6 +6,9 @@
 #define CLOSED -2
 #define IN_SET 2
 
+// Values are small and repeat. Of two equal ones that of the earlier node counts as smaller: seen from a node, a neighbour
+// has twice its value, and one more if it is the later of the two. The node itself has twice its own.
+
 extern "C" __global__ void mis_init(int *set, int *state, int *next_state, int nodes)
 {
     const int node = blockIdx.x * blockDim.x + threadIdx.x;
@@ -16,21 +19,21 @@ extern "C" __global__ void mis_init(int *set, int *state, int *next_state, int n
     next_state[node] = OPEN;
 }
 
-// The smallest value among the open neighbours of every open node; `again` tells the host that there is one.
+// The smallest value among the open neighbours of every open node, as the node sees it; `again` tells the host that there is one.
 extern "C" __global__ void mis_smallest(const int *__restrict__ first_edge, const int *__restrict__ edges,
-                                        const float *__restrict__ value, const int *__restrict__ state,
-                                        float *smallest, int *again, int nodes)
+                                        const int *__restrict__ value, const int *__restrict__ state,
+                                        int *smallest, int *again, int nodes)
 {
     const int node = blockIdx.x * blockDim.x + threadIdx.x;
     if (node >= nodes || state[node] != OPEN)
         return;
     *again = 1;
-    float least = 2.0f;
+    int least = 0x7fffffff;
     const int end = first_edge[node + 1];
     for (int edge = first_edge[node]; edge < end; edge++) {
         const int neighbour = edges[edge];
         if (state[neighbour] == OPEN)
-            least = fminf(least, value[neighbour]);
+            least = min(least, 2 * value[neighbour] + (neighbour > node));
     }
     smallest[node] = least;
 }
@@ -38,11 +41,11 @@ extern "C" __global__ void mis_smallest(const int *__restrict__ first_edge, cons
 // Nodes join the set; they and their neighbours are closed after this round. Several may close the same neighbour: all
 // write the same value.
 extern "C" __global__ void mis_join(const int *__restrict__ first_edge, const int *__restrict__ edges,
-                                    const float *__restrict__ value, const float *__restrict__ smallest,
+                                    const int *__restrict__ value, const int *__restrict__ smallest,
                                     const int *__restrict__ state, int *set, int *next_state, int nodes)
 {
     const int node = blockIdx.x * blockDim.x + threadIdx.x;
-    if (node >= nodes || state[node] != OPEN || value[node] >= smallest[node])
+    if (node >= nodes || state[node] != OPEN || 2 * value[node] >= smallest[node])
         return;
     set[node] = IN_SET;
     next_state[node] = CLOSED;

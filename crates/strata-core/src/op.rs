@@ -166,11 +166,14 @@ pub enum OpKind {
     WideProduct,
     /// A sum of two 64-bit integers without carry; one of a wide product may be issued together with the product.
     Sum64,
+    /// Branches back to the beginning of a loop that the program says is not to be unrolled.
+    RolledLoop,
 }
 
 impl OpKind {
     /// Every kind, in the order of its number.
-    pub const ALL: [Self; 5] = [Self::Plain, Self::CtaBarrier, Self::CtaArrival, Self::WideProduct, Self::Sum64];
+    pub const ALL: [Self; 6] =
+        [Self::Plain, Self::CtaBarrier, Self::CtaArrival, Self::WideProduct, Self::Sum64, Self::RolledLoop];
 }
 
 /// Everything about a static instruction that does not change from one execution to the next.
@@ -268,6 +271,18 @@ impl OpBatch {
         self.ops.clear();
         self.addresses.clear();
         self.scattered.clear();
+    }
+
+    /// Adds what another batch holds.
+    pub fn append(&mut self, other: &Self) {
+        let (sets, scattered) = (self.addresses.len() as u32, self.scattered.len() as u32);
+        let moved = |op: &WarpOp| WarpOp { addresses: op.addresses.saturating_add(sets), ..*op };
+        self.ops.extend(other.ops.iter().map(moved));
+        self.addresses.extend(other.addresses.iter().map(|set| match set.pattern {
+            Pattern::Scattered(index) => AddressSet { pattern: Pattern::Scattered(index + scattered), ..*set },
+            _ => *set,
+        }));
+        self.scattered.extend_from_slice(&other.scattered);
     }
 
     /// Adds a set of addresses that lie anywhere; those of lanes outside `mask` are not looked at.

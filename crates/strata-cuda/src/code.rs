@@ -32,17 +32,6 @@ pub(super) fn failure(text: &str) -> u32 {
     found.map_or(LAUNCH_FAILURE, |(_, code)| *code)
 }
 
-/// What a user should read of a failure. A kernel that launches others calls functions of the device's runtime library, whose names
-/// would not tell anybody.
-pub(super) fn readable(kernel: &str, text: &str) -> String {
-    if text.contains("`__cuda_syscall_cnp") {
-        return format!(
-            "kernel `{kernel}` launches kernels itself (dynamic parallelism), which StrataSim does not support: launch them from the host"
-        );
-    }
-    text.to_owned()
-}
-
 /// `cudaMemoryAdvise`.
 pub(super) fn advice_of(number: u32, to_device: bool) -> Option<Advice> {
     Some(match number {
@@ -75,9 +64,6 @@ mod tests {
         check(Cause::Trap { lane, message: "assertion failed: `x`".into() }, ASSERT);
         check(Cause::InstructionLimit { limit: 5 }, LAUNCH_TIMEOUT);
         assert_eq!(failure("division"), LAUNCH_FAILURE);
-        let call = "kernel `k` contains instructions:\n  1: `call __cuda_syscall_cnpv2LaunchDeviceV2`: `__cuda_syscall_cnpv2LaunchDeviceV2` is declared";
-        assert!(readable("k", call).contains("dynamic parallelism"), "{}", readable("k", call));
-        assert_eq!(readable("k", "out of bounds"), "out of bounds");
         assert_eq!(failure("kernel `k` contains instructions that StrataSim cannot execute"), NOT_SUPPORTED);
     }
 }

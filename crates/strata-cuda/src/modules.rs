@@ -77,6 +77,10 @@ impl Modules {
     }
 }
 
+/// CUDA's own library for device code (launches by kernels, conditions of graphs) calls the driver by such names. The emulator has
+/// functions of the same names as the library's.
+const DRIVER_CALL: &str = "__cuda_syscall_";
+
 fn choose(images: &[Vec<u8>]) -> Result<(u32, String), FatbinError> {
     let Some((whole, parts)) = images.split_first() else { return Err(FatbinError::NoPtx(Vec::new())) };
     match fatbin::best_ptx(whole) {
@@ -84,7 +88,8 @@ fn choose(images: &[Vec<u8>]) -> Result<(u32, String), FatbinError> {
             let texts = parts.iter().map(|part| fatbin::best_ptx(part)).collect::<Result<Vec<_>, _>>()?;
             // Libraries of the device's side bring PTX for newer architectures than the program is compiled for.
             let sm = texts.iter().map(|(sm, _)| *sm).min().unwrap_or(DEFAULT_CAPABILITY);
-            Ok((sm, link::link(texts.iter().map(|(_, text)| text.as_str()))))
+            let texts = texts.iter().map(|(_, text)| text.as_str());
+            Ok((sm, link::link(texts.filter(|text| !text.contains(DRIVER_CALL)))))
         }
         found => found,
     }

@@ -265,7 +265,6 @@ impl Session {
             );
             return Err(refuse(code::INVALID_VALUE, reason));
         }
-        let kernel = launch.kernel.clone();
         self.launches += 1;
         self.choose(self.parts.selection.includes(self.launches, &launch.kernel));
         if self.parts.watched && !self.skipping {
@@ -282,9 +281,8 @@ impl Session {
                 Ok(Reply::Launched { printed: self.record.has_printed() })
             }
             Err(HostError::Program(text)) => {
-                let message = code::readable(&kernel, &text);
-                self.record.failed(message.clone());
-                Err(Reply::Refused { code: code::failure(&text), sticky: true, message })
+                self.record.failed(text.clone());
+                Err(Reply::Refused { code: code::failure(&text), sticky: true, message: text })
             }
             Err(error) => Err(refuse(code::INVALID_CONFIGURATION, error.to_string())),
         }

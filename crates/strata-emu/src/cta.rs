@@ -158,6 +158,8 @@ pub(crate) struct Cta {
     pub(crate) warps: Vec<Warp>,
     pub(crate) shared: Vec<Unit>,
     pub(crate) barriers: Barriers,
+    /// Its warps have had their first turn.
+    begun: bool,
 }
 
 impl Cta {
@@ -169,6 +171,7 @@ impl Cta {
             warps: (0..warps).map(|_| Warp::new()).collect(),
             shared: vec![Unit([0; LANES]); units],
             barriers: Barriers::new(warps),
+            begun: false,
         }
     }
 
@@ -177,10 +180,33 @@ impl Cta {
         self.number = number;
         self.shared.fill(Unit([0; LANES]));
         self.barriers.reset();
+        self.begun = false;
         for (w, warp) in self.warps.iter_mut().enumerate() {
             let lanes = (threads - w as u64 * LANES as u64).min(LANES as u64) as u32;
             warp.start(kernel, if lanes == 32 { LaneMask::MAX } else { (1 << lanes) - 1 });
         }
+    }
+
+    /// Every warp has its first turn, of `length` instructions: the CTA begins in step with others.
+    pub(crate) fn begin(
+        &mut self,
+        x: &mut Exec<'_>,
+        kernel: &Kernel,
+        visits: &mut [Visits],
+        turn: &mut Turn,
+        length: u64,
+    ) -> CtaStop {
+        x.shared = self.shared.as_mut_ptr().cast();
+        x.cta = self.number;
+        self.begun = true;
+        for w in 0..self.warps.len() {
+            Self::select_warp(x, w);
+            turn.begin(length, x.bytes_written);
+            if self.warps[w].run::<false>(x, kernel, &mut self.barriers, visits, turn) == WarpStop::Fault {
+                return CtaStop::Fault { warp: w };
+            }
+        }
+        if self.warps.iter().all(|w| w.live == 0) { CtaStop::Done } else { CtaStop::TurnOver }
     }
 
     /// Runs until the CTA is done, can get no further by itself, or has had its turn.
@@ -189,6 +215,11 @@ impl Cta {
         x.cta = self.number;
         let began = x.clock;
         let mut length = WARP_TURN;
+        if let Some(start) = kernel.start
+            && !std::mem::replace(&mut self.begun, true)
+        {
+            length = start.length;
+        }
         loop {
             // Who spins does so for sure; who idles may only look like it.
             let (mut ran, mut all_spinning, mut all_idle) = (false, true, true);

@@ -1,6 +1,7 @@
 //! A decoded kernel: what execution reads, nothing of how it was made.
 
 use crate::check::Watched;
+use crate::decode::entry::Start;
 use crate::exec::Slot;
 use crate::inst::Inst;
 use crate::ops::matrix::Product;
@@ -44,6 +45,8 @@ pub(crate) struct Kernel {
     pub(crate) unsupported: Vec<Refused>,
     /// Why the order of CTAs can be observed, if it can; such a kernel runs on one host thread.
     pub(crate) order_matters: Option<String>,
+    /// How its threads begin, if they must do so in step.
+    pub(crate) start: Option<Start>,
     /// The upper bound that `.maxntid` or `.reqntid` sets, and whether it must be met exactly.
     pub(crate) max_threads: Option<([u32; 3], bool)>,
     /// Maps an index into the module's functions to one of `functions`, for indirect calls.

@@ -2,7 +2,8 @@
 //!
 //! CTAs start in the order of their numbers and take turns ([`crate::turn`]), as many of them as a GPU holds: one that is at its end
 //! within its turn, as most are, leaves before the next begins; one that needs longer, or seems to wait for another CTA, stays
-//! resident while the next begins beside it. So global effects of short CTAs happen in CTA order, and a grid that
+//! resident while the next begins beside it. CTAs of a kernel that says so ([`crate::decode::entry`]) begin in step: all that are
+//! resident together do what stands at the start before one of them goes on. So global effects of short CTAs happen in CTA order, and a grid that
 //! synchronises through memory comes to its end.
 
 use crate::check::{Checker, Looks};
@@ -443,7 +444,9 @@ fn run_ctas(state: &LaunchState<'_>, slot: u32, take: impl Fn() -> Option<u64>, 
     // They run again once another has come to its end, or when no further one can start.
     let mut again = false;
     let (mut unreported, mut reported) = (0, 0);
+    let in_step = kernel.start.filter(|start| start.store.is_some() && !state.parallel);
     'grid: loop {
+        let mut begins = None;
         let slots = if again {
             0..resident.len()
         } else if resident.iter().flatten().count() < limit
@@ -456,6 +459,7 @@ fn run_ctas(state: &LaunchState<'_>, slot: u32, take: impl Fn() -> Option<u64>, 
                 resident.len() - 1
             });
             resident[free] = Some(cta);
+            begins = in_step;
             free..free + 1
         } else if resident.iter().all(Option::is_none) {
             break;
@@ -467,7 +471,11 @@ fn run_ctas(state: &LaunchState<'_>, slot: u32, take: impl Fn() -> Option<u64>, 
         for k in slots {
             let Some(cta) = &mut resident[k] else { continue };
             x.resident = if state.parallel { slot } else { k as u32 };
-            match cta.run(&mut x, kernel, &mut visits, &mut turn) {
+            let stop = match begins {
+                Some(start) => cta.begin(&mut x, kernel, &mut visits, &mut turn, start.length),
+                None => cta.run(&mut x, kernel, &mut visits, &mut turn),
+            };
+            match stop {
                 CtaStop::Done => {
                     unreported += 1;
                     if unreported == REPORT_EVERY {
@@ -476,7 +484,7 @@ fn run_ctas(state: &LaunchState<'_>, slot: u32, take: impl Fn() -> Option<u64>, 
                         (unreported, reported) = (0, so_far);
                     }
                     spare.extend(resident[k].take());
-                    again = resident.iter().any(Option::is_some);
+                    again = begins.is_none() && resident.iter().any(Option::is_some);
                     moved = true;
                 }
                 CtaStop::TurnOver => moved = true,

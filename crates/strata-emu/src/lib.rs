@@ -89,6 +89,7 @@ pub use memory::{
     AllocationRecord, Capacity, DEVICE_ALIGN, DEVICE_BASE, LOCAL_WINDOW, MANAGED_ALIGN, Memory, MemoryError, Nearest,
     OBJECT_BASE, SHARED_WINDOW, WINDOW_BYTES,
 };
+pub use ops::device_runtime::{Submitted, Work};
 pub use output::Output;
 pub use program::{Param, Program, Resources, unsupported};
 pub use source::Execution;

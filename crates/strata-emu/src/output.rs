@@ -1,6 +1,7 @@
 //! What a launch tells beside its counts.
 
 use crate::fault::Fault;
+use crate::ops::device_runtime::Submitted;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,8 @@ pub struct Output {
     warnings: Mutex<BTreeMap<(u64, u32), (u64, Fault)>>,
     /// Reads that lenient launches forgave, by launch and memory instruction: how many, and the first of the first CTA.
     outside: Mutex<BTreeMap<(u64, u32), Forgiven>>,
+    /// What kernels have submitted, in order.
+    submitted: Mutex<Vec<Submitted>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -71,6 +74,19 @@ impl Output {
     /// were.
     pub fn take_outside(&self) -> Vec<(Fault, u64)> {
         std::mem::take(&mut *lock(&self.outside)).into_values().map(|f| (f.first, f.count)).collect()
+    }
+
+    /// Keeps work that a kernel submitted.
+    pub(crate) fn submit(&self, work: Submitted) {
+        lock(&self.submitted).push(work);
+    }
+
+    /// What kernels submitted since the last call, in the order in which it must happen: what was to happen at the very end
+    /// is last.
+    pub fn take_submitted(&self) -> Vec<Submitted> {
+        let mut work = std::mem::take(&mut *lock(&self.submitted));
+        work.sort_by_key(|work| work.at_the_end);
+        work
     }
 
     /// What checked launches found since the last call: one warning per static instruction of a launch, in the order of

@@ -190,6 +190,18 @@ impl Program {
         })
     }
 
+    /// What the result of a kernel may depend on beside its inputs, if that can be seen: the order in which its blocks run.
+    pub fn order_dependence(&mut self, kernel: &str) -> Option<String> {
+        let kernel = self.kernel(kernel, Looks::default())?;
+        let instructions = &self.origin.module.functions[kernel.functions[0].index as usize].instructions;
+        let at = instructions.get(kernel.start?.store? as usize)?.span;
+        let (name, line, text) = (&kernel.name, self.origin.lines.line(at.start), self.origin.text_of(at));
+        Some(format!(
+            "kernel `{name}`: its blocks may read at their start what others store in the same launch (line {line}: `{text}`), \
+             and then the result depends on the order in which blocks run; --check-races says whether they do"
+        ))
+    }
+
     /// The static instructions of a kernel, indexed by the program counters of its warp operations.
     pub fn instructions(&mut self, kernel: &str) -> Option<Vec<OpInfo>> {
         Some(self.kernel(kernel, Looks::default())?.infos.clone())

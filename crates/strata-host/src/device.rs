@@ -1,7 +1,8 @@
 //! The façade that programs drive.
 
 use crate::engine::{
-    CopyReport, Engine, HostError, KernelResources, KernelShape, Launch, LaunchReport, ModuleId, SymbolAddress,
+    CopyReport, Engine, HostError, KernelResources, KernelShape, Launch, LaunchReport, ModuleId, Submitted,
+    SymbolAddress,
 };
 use std::collections::BTreeMap;
 use strata_core::{Addr, Advice, AllocFlags, Bytes, Dim3, HostEvent, Image, Texture};
@@ -231,15 +232,33 @@ impl Device {
         self.run(Launch { module, kernel: kernel.to_owned(), grid, block, shared, params, cooperative: false })
     }
 
-    /// Runs a launch whose parameter block is already packed.
+    /// Runs a launch whose parameter block is already packed, and what its kernel submits.
     pub fn run(&mut self, launch: Launch) -> Result<(), HostError> {
+        // A kernel is at its end when all that it has launched is: the next thing to do is on top.
+        let mut to_do = vec![Submitted::Launch(launch)];
+        while let Some(work) = to_do.pop() {
+            match work {
+                Submitted::Launch(launch) => {
+                    let submitted = self.run_one(launch)?;
+                    to_do.extend(submitted.into_iter().rev());
+                }
+                Submitted::Copy { to, from, size } => self.copy_on_device(to, from, size)?,
+                Submitted::Set { to, byte, size } => self.memset(to, size, byte)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a launch; gives what its kernel submitted.
+    fn run_one(&mut self, launch: Launch) -> Result<Vec<Submitted>, HostError> {
         let (kernel, grid, block) = (launch.kernel.clone(), launch.grid, launch.block);
         let module = launch.module.0;
         self.engine.hear(&HostEvent::LaunchBegin { module, kernel: kernel.clone(), grid, block });
-        let report = self.engine.launch(&launch)?;
+        let mut report = self.engine.launch(&launch)?;
         self.engine.hear(&HostEvent::LaunchEnd { kernel });
+        let submitted = std::mem::take(&mut report.submitted);
         self.launches.push((launch, report));
-        Ok(())
+        Ok(submitted)
     }
 
     /// Lays arguments out as the kernel declares them.

@@ -99,6 +99,33 @@ pub struct LaunchReport {
     pub stats: Stats,
     /// What single members of the machine's groups counted (slices, channels); empty if the engine has no machine.
     pub members: Vec<Members>,
+    /// What the kernel itself has submitted, in the order in which it is to happen.
+    pub submitted: Vec<Submitted>,
+}
+
+/// Work that a kernel submits (dynamic parallelism).
+#[derive(Clone, Debug)]
+pub enum Submitted {
+    /// A launch.
+    Launch(Launch),
+    /// A copy in device memory.
+    Copy {
+        /// Where to.
+        to: Addr,
+        /// Where from.
+        from: Addr,
+        /// How much.
+        size: Bytes,
+    },
+    /// A byte, many times.
+    Set {
+        /// Where to.
+        to: Addr,
+        /// The byte.
+        byte: u8,
+        /// How often.
+        size: Bytes,
+    },
 }
 
 /// What copies between host and device did in all.

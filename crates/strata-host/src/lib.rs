@@ -13,7 +13,7 @@ mod engine;
 pub use around::Around;
 pub use device::{Arg, Device};
 pub use engine::{
-    CopyReport, Engine, HostError, KernelResources, KernelShape, Launch, LaunchReport, ModuleId, ParamShape,
+    CopyReport, Engine, HostError, KernelResources, KernelShape, Launch, LaunchReport, ModuleId, ParamShape, Submitted,
     SymbolAddress,
 };
 pub use strata_core::{AllocFlags, Allocation, AllocationId, HostEvent};

@@ -134,6 +134,19 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("strata-trace", &["strata-ptx"]),
     ("strata-uvm", &["strata-heatmap", "strata-learn", "strata-mechanism", "strata-parquet", "strata-sim"]),
     ("strata-workloads", &["strata-host"]),
+    (
+        "stratasim",
+        &[
+            "strata",
+            "strata-host",
+            "strata-lab",
+            "strata-mechanism",
+            "strata-parquet",
+            "strata-ptx",
+            "strata-run",
+            "strata-sim",
+        ],
+    ),
 ];
 
 #[test]

@@ -78,6 +78,11 @@ impl Combination {
         self.list.iter().any(|mechanism| mechanism.name() == name)
     }
 
+    /// The preset of the plain machine that costs as much as a preset with these mechanisms, if that is another.
+    pub fn equal_cost(&self, gpu: &str) -> Option<&'static str> {
+        self.list.iter().find_map(|mechanism| mechanism.equal_cost(gpu))
+    }
+
     /// The registry that it was read with.
     pub fn registry(&self) -> &Registry {
         &self.registry

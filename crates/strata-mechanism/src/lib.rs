@@ -125,6 +125,12 @@ pub trait Mechanism: Send + Sync {
         true
     }
 
+    /// The preset of the plain machine that costs as much as a preset with this mechanism, if that is another: what it gains is told
+    /// over that one.
+    fn equal_cost(&self, _gpu: &str) -> Option<&'static str> {
+        None
+    }
+
     /// Changes of the GPU that it stands for, `key=value`; `set` are those that the user made. The error is a reason.
     fn overrides(&self, _gpu: &GpuConfig, _set: &[String]) -> Result<Vec<String>, String> {
         Ok(Vec::new())
@@ -134,6 +140,12 @@ pub trait Mechanism: Send + Sync {
     /// these are not of this project, of the executable.
     fn home_crate(&self) -> String {
         std::any::type_name::<Self>().split("::").next().unwrap_or_default().replace('_', "-")
+    }
+
+    /// A hash of what it is made of, if that was not compiled with us, such as a class of Python: results are kept under it in place
+    /// of the sources of its crate.
+    fn loaded_from(&self) -> Option<String> {
+        None
     }
 
     /// Makes it ready for one run.

@@ -509,6 +509,8 @@ pub struct Function {
     pub instructions: Vec<Instruction>,
     /// Labels, by position.
     pub labels: Vec<Label>,
+    /// Positions at which `.pragma "nounroll"` stands: loops that begin there are not unrolled.
+    pub rolled: Vec<u32>,
     /// Branch-target lists, call-target lists and prototypes.
     pub lists: Vec<List>,
     /// Where it stands.

@@ -221,9 +221,9 @@ fn operands() {
 #[test]
 fn outputs_and_execution_come_from_the_table() {
     let f = kernel(
-        ".reg .b32 %r<9>; .reg .b64 %d; .reg .pred %p; .reg .f32 %f<5>; ld.global.u32 %r0, [%d]; st.global.u32 [%d], %r0; \
+        ".reg .b32 %r<9>; .reg .b64 %d; .reg .pred %p; ld.global.u32 %r0, [%d]; st.global.u32 [%d], %r0; \
          atom.global.add.u32 %r0, [%d], 1; red.global.add.u32 [%d], 1; shfl.sync.idx.b32 %r0|%p, %r1, 0, 31, -1; bar.sync 0; \
-         tex.cube.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d, {%f0, %f1, %f2, %f2}]; ret;",
+         txq.channel_order.b32 %r0, [%d]; ret;",
     );
     let outputs: Vec<u8> = f.instructions.iter().map(|i| i.outputs).collect();
     assert_eq!(outputs, [1, 0, 1, 0, 1, 0, 1, 0]);

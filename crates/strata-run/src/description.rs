@@ -177,9 +177,12 @@ fn options(request: &RunRequest) -> Map<String, Value> {
 }
 
 /// The hash of the sources that can change the result of a request: of what runs it, of the built-in programs if it is one, and of
-/// its mechanisms. One from outside, whose sources are not known, stands for the executable that it is in.
+/// its mechanisms. One from outside, whose sources are not known, stands for the executable that it is in, unless it says itself what
+/// it was loaded from.
 pub(crate) fn source(request: &RunRequest) -> Result<String, LabError> {
-    let mechanisms: Vec<String> = request.with.list().iter().map(|mechanism| mechanism.home_crate()).collect();
+    let loaded: Vec<String> = request.with.list().iter().filter_map(|mechanism| mechanism.loaded_from()).collect();
+    let compiled = request.with.list().iter().filter(|mechanism| mechanism.loaded_from().is_none());
+    let mechanisms: Vec<String> = compiled.map(|mechanism| mechanism.home_crate()).collect();
     let mut crates = vec!["strata-run"];
     match request.what {
         What::Workload(_) => crates.push("strata-workloads"),
@@ -187,10 +190,11 @@ pub(crate) fn source(request: &RunRequest) -> Result<String, LabError> {
         What::LaunchFile(_) | What::Trace(_) => {}
     }
     crates.extend(mechanisms.iter().map(String::as_str));
-    match strata_source::hash_of(&crates) {
-        Some(hash) => Ok(format!("{hash:016x}")),
-        None => Ok(format!("executable {}", executable()?)),
-    }
+    let known = match strata_source::hash_of(&crates) {
+        Some(hash) => format!("{hash:016x}"),
+        None => format!("executable {}", executable()?),
+    };
+    Ok([known].into_iter().chain(loaded).collect::<Vec<_>>().join("+"))
 }
 
 /// The hash of this executable, found once.

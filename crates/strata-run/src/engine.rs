@@ -12,11 +12,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use strata_core::{Addr, Bytes, Counts, GridSource, Image, LANES, Stats, Texture};
 use strata_emu::{
-    Capacity, DEVICE_ALIGN, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress,
+    Capacity, DEVICE_ALIGN, Execution, LaunchConfig, LaunchError, Memory, MemoryError, Output, Program, Progress, Work,
 };
 use strata_host::{
     AllocFlags, Allocation, AllocationId, CopyReport, Engine, HostError, HostEvent, KernelResources, KernelShape,
-    Launch, LaunchReport, ModuleId, ParamShape, SymbolAddress,
+    Launch, LaunchReport, ModuleId, ParamShape, Submitted, SymbolAddress,
 };
 use strata_mechanism::Spectator;
 use strata_sim::config::GpuConfig;
@@ -157,7 +157,7 @@ pub(crate) fn run_timed<S: GridSource>(
     machine.export_explanation(EXPLAIN, &mut stats);
     let members = counted.members(MACHINE);
     let (cycles, launch_cycles) = (Some(time.cycles), Some(time.launch_cycles));
-    Ok(LaunchReport { counts: counts(source), cycles, launch_cycles, stats, members })
+    Ok(LaunchReport { counts: counts(source), cycles, launch_cycles, stats, members, submitted: Vec::new() })
 }
 
 /// What the copies of a machine did so far.
@@ -214,6 +214,8 @@ struct Emulated {
     output: Output,
     /// Instructions that were warned of: module, kernel, line, text.
     warned: BTreeSet<(u32, String, u32, String)>,
+    /// Kernels of which it was asked whether the order of their blocks matters: module, name.
+    asked: BTreeSet<(u32, String)>,
     /// Reads outside every allocation that were forgiven, by module, kernel and line: the first of them, and how many.
     forgiven: BTreeMap<(u32, String, u32), (String, u64)>,
     launches: u64,
@@ -240,6 +242,7 @@ impl Emulated {
             programs: Vec::new(),
             output: Output::default(),
             warned: BTreeSet::new(),
+            asked: BTreeSet::new(),
             forgiven: BTreeMap::new(),
             launches: 0,
         })
@@ -256,6 +259,17 @@ impl Emulated {
 
     fn program(&self, module: ModuleId) -> Result<&Program, HostError> {
         self.programs.get(module.0 as usize).ok_or_else(|| HostError::Module(format!("no module {}", module.0)))
+    }
+}
+
+/// What a kernel of `module` submitted.
+fn submitted(module: ModuleId, work: Work) -> Submitted {
+    match work {
+        Work::Launch { kernel, grid, block, shared, params } => {
+            Submitted::Launch(Launch { module, kernel, grid, block, shared, params, cooperative: false })
+        }
+        Work::Copy { to, from, size } => Submitted::Copy { to, from, size },
+        Work::Set { to, byte, size } => Submitted::Set { to, byte, size },
     }
 }
 
@@ -429,6 +443,14 @@ impl Engine for Emulated {
                     .map(|counts| Ok(LaunchReport { counts, ..LaunchReport::default() }))
             }
         };
+        if !self.preparing
+            && matches!(self.mode, Mode::Functional)
+            && launch.grid.count() > 1
+            && self.asked.insert((launch.module.0, kernel.clone()))
+            && let Some(note) = program.order_dependence(kernel)
+        {
+            monitor.warn(note);
+        }
         let printed = self.output.take();
         if !printed.is_empty() {
             monitor.print(&printed);
@@ -444,8 +466,9 @@ impl Engine for Emulated {
             *so_far += count;
             monitor.forgive(first, *so_far);
         }
+        let submitted = self.output.take_submitted().into_iter().map(|s| submitted(launch.module, s.work)).collect();
         match result {
-            Ok(report) => report,
+            Ok(report) => report.map(|report| LaunchReport { submitted, ..report }),
             Err(LaunchError::Refused { kernel, reason }) => {
                 Err(HostError::Call { call: "launch", reason: format!("kernel `{kernel}`: {reason}") })
             }

@@ -53,7 +53,7 @@ pub use answer::answer;
 pub use description::{Description, VERSION};
 pub use engine::EngineOptions;
 pub use error::LabError;
-pub use monitor::{Monitor, Monitored, Step};
+pub use monitor::{Abandoned, Monitor, Monitored, Step, StopSign};
 pub use request::{DEFAULT_OUT, Resolved, RunRequest, What};
 pub use result::{HostTimes, KernelRun, RunResult};
 pub use run::{run, run_on};

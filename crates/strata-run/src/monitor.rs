@@ -2,7 +2,8 @@
 
 use crate::ptx_check::plural;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use strata_host::{Around, Engine, HostError, HostEvent, Launch, LaunchReport};
@@ -15,6 +16,36 @@ const LEAST_SHARE: f64 = 0.01;
 
 /// Where the device program's output goes.
 type Printed = dyn Fn(&[u8]) + Send + Sync;
+
+/// A way to end what runs before its end. Whoever has a clone may ask for it; what runs leaves when it next says how far it is.
+///
+/// It leaves by unwinding, as after a panic but without a message: there is no result, folders that were begun go, and whoever gave
+/// the sign catches it. A run has many places at which it could end, and no other reason to tell each of them.
+#[derive(Clone, Debug, Default)]
+pub struct StopSign(Arc<AtomicBool>);
+
+impl StopSign {
+    /// Asks everything that has a clone of this to end.
+    pub fn give(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// True once somebody asked.
+    pub fn is_given(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// For what runs: ends it if somebody asked.
+    pub fn obey(&self) {
+        if self.is_given() {
+            resume_unwind(Box::new(Abandoned("it was stopped".to_owned())));
+        }
+    }
+}
+
+/// What a run unwinds with that ends before its end: because it was stopped, or because a part of its machine that is not ours gave
+/// up. The text says why.
+pub struct Abandoned(pub String);
 
 /// The line from the engine to whoever watches. Its counters are for progress bars and no part of any result.
 pub struct Monitor {
@@ -34,6 +65,7 @@ pub struct Monitor {
     /// Reads outside every allocation that were let through, with how many there were.
     forgiven: Mutex<BTreeMap<String, u64>>,
     printed: Box<Printed>,
+    stop: StopSign,
 }
 
 /// A monitor that drops what the device program prints.
@@ -59,7 +91,14 @@ impl Monitor {
             warnings: Mutex::default(),
             forgiven: Mutex::default(),
             printed: Box::new(printed),
+            stop: StopSign::default(),
         }
+    }
+
+    /// The same, of a run that can be stopped.
+    #[must_use]
+    pub fn stopped_by(self, stop: StopSign) -> Self {
+        Self { stop, ..self }
     }
 
     /// For engines: the device program printed `bytes`, which need not be UTF-8.
@@ -125,8 +164,10 @@ impl Monitor {
         self.finished.load(Ordering::Relaxed) + self.running.load(Ordering::Relaxed)
     }
 
-    /// For engines: the launch that runs has executed `count` thread instructions, and `share` of it (0 to 1) is done.
+    /// For engines: the launch that runs has executed `count` thread instructions, and `share` of it (0 to 1) is done. Does not
+    /// return if the run is to stop.
     pub fn set_running(&self, count: u64, share: f64) {
+        self.stop.obey();
         self.running.store(count, Ordering::Relaxed);
         self.share.store(share.to_bits(), Ordering::Relaxed);
     }
@@ -164,6 +205,7 @@ impl Monitor {
     }
 
     pub(crate) fn launch_began(&self, kernel: &str) {
+        self.stop.obey();
         kernel.clone_into(&mut self.kernel.lock().unwrap_or_else(PoisonError::into_inner));
         self.began.store(self.now(), Ordering::Relaxed);
     }
@@ -238,6 +280,17 @@ mod tests {
         monitor.warn("one more".into());
         assert_eq!(monitor.warnings().len(), MOST_WARNINGS);
         assert_eq!(monitor.warnings()[1], "line 1");
+    }
+
+    #[test]
+    fn a_run_that_is_to_stop_unwinds_where_it_tells_how_far_it_is() {
+        let stop = StopSign::default();
+        let monitor = Monitor::default().stopped_by(stop.clone());
+        monitor.set_running(10, 0.5);
+        stop.give();
+        let left = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| monitor.set_running(20, 0.6)));
+        assert!(left.is_err_and(|why| why.is::<Abandoned>()));
+        assert_eq!(monitor.thread_instructions(), 10);
     }
 
     #[test]

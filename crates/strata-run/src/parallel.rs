@@ -35,8 +35,10 @@ pub fn map<J: Sync, R: Send>(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..threads.min(jobs.len()).max(1) {
-            scope.spawn(worker);
+        let workers: Vec<_> = (0..threads.min(jobs.len()).max(1)).map(|_| scope.spawn(worker)).collect();
+        for worker in workers {
+            // As it was thrown: somebody may know why.
+            worker.join().unwrap_or_else(|thrown| std::panic::resume_unwind(thrown));
         }
     });
     results.into_iter().filter_map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()

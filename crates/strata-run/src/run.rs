@@ -122,6 +122,25 @@ impl<'r> Found<'r> {
     }
 }
 
+/// A device for a program that the caller drives: on the machine of a request, whose program does not matter but for what mechanisms
+/// want to know of it; or without time.
+pub fn device(request: &RunRequest, monitor: &Arc<Monitor>) -> Result<Device, LabError> {
+    let (chosen, gpu) = machine(request)?;
+    let options = options(request, monitor);
+    let engine = match gpu {
+        None => engine::functional(options).map_err(LabError::Device)?,
+        Some(gpu) => {
+            let mut preparation = RunPreparation::new(request, &gpu.config, options.capacity, monitor);
+            let setup = Setup::prepare(&chosen, &mut preparation)?;
+            if request.check_data {
+                setup.refuse_unchecked()?;
+            }
+            engine::timed_with(options, gpu.config, setup.shared())?
+        }
+    };
+    Ok(Device::new(Box::new(Monitored { engine, monitor: Arc::clone(monitor) })))
+}
+
 /// What the result of a request is of.
 pub fn describe(request: &RunRequest) -> Result<Description, LabError> {
     Ok(Found::new(request)?.about)

@@ -18,6 +18,8 @@ pub struct CoalescedAccess {
     pub full: SectorMask,
     /// The bytes of the line that are touched.
     pub bytes: u128,
+    /// What an atomic unit has to do for it, in sixteenths of an L2 cycle; 0 where that is not counted.
+    pub work: u16,
 }
 
 /// Appends the coalesced accesses of one memory instruction to `out`, in the order in which lanes first touch the lines.
@@ -62,11 +64,12 @@ pub fn merge_lines(lines: &mut Vec<CoalescedAccess>) {
     for at in 0..lines.len() {
         let request = lines[at];
         if let Some(same) = lines[..kept].iter().position(|r| r.line == request.line) {
-            let CoalescedAccess { sectors, asked, full, bytes, .. } = &mut lines[same];
+            let CoalescedAccess { sectors, asked, full, bytes, work, .. } = &mut lines[same];
             *sectors = sectors.or(request.sectors);
             *asked = asked.or(request.asked);
             *full = full.or(request.full);
             *bytes |= request.bytes;
+            *work += request.work;
         } else {
             lines[kept] = request;
             kept += 1;
@@ -84,7 +87,7 @@ fn part_of_line(address: Addr, width: u32) -> CoalescedAccess {
         (address.0 % LINE_BYTES / u64::from(SECTOR), (address.0 + u64::from(width) - 1) % LINE_BYTES / 32);
     let sectors = SectorMask(((1u8 << (last - first + 1)) - 1) << first);
     let bytes = bytes_between(address.0 % LINE_BYTES, (address.0 % LINE_BYTES + u64::from(width)).min(LINE_BYTES));
-    CoalescedAccess { line: address.line(), sectors, asked: sectors, full: SectorMask::NONE, bytes }
+    CoalescedAccess { line: address.line(), sectors, asked: sectors, full: SectorMask::NONE, bytes, work: 0 }
 }
 
 /// The bytes `from..to` of a line, as a set.
@@ -106,7 +109,7 @@ fn range(first: Addr, bytes: u64, out: &mut Vec<CoalescedAccess>) {
             |r: std::ops::Range<u64>| SectorMask(if r.start < r.end { (1u8 << r.end) - (1 << r.start) } else { 0 });
         let sectors = bits(sectors);
         let bytes = bytes_between(at - start, stop - start);
-        out.push(CoalescedAccess { line, sectors, asked: sectors, full: bits(full), bytes });
+        out.push(CoalescedAccess { line, sectors, asked: sectors, full: bits(full), bytes, work: 0 });
         at = stop;
     }
 }
@@ -130,7 +133,7 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
             let known = out[first..].iter().position(|r| r.line == line);
             if known.is_none() {
                 let none = SectorMask::NONE;
-                out.push(CoalescedAccess { line, sectors: none, asked: none, full: none, bytes: 0 });
+                out.push(CoalescedAccess { line, sectors: none, asked: none, full: none, bytes: 0, work: 0 });
             }
             known.map_or(out.len() - 1, |k| first + k)
         };
@@ -290,7 +293,7 @@ mod tests {
     fn requests_for_one_line_are_joined() {
         let request = |line, mask| {
             let (sectors, full) = (SectorMask(mask), SectorMask::NONE);
-            CoalescedAccess { line: LineAddr(line), sectors, asked: sectors, full, bytes: u128::from(mask) }
+            CoalescedAccess { line: LineAddr(line), sectors, asked: sectors, full, bytes: u128::from(mask), work: 0 }
         };
         let mut lines = vec![request(7, 1), request(9, 2), request(7, 4), request(8, 1), request(9, 2)];
         merge_lines(&mut lines);

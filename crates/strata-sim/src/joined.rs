@@ -39,7 +39,7 @@ pub(crate) fn join_loads(view: &mut View, batch: &OpBatch, isa: &IsaConfig) {
 fn members(view: &View, batch: &OpBatch, leader: usize, bytes: u64) -> Option<arrayvec::ArrayVec<usize, MOST>> {
     let first = &view.ops[leader];
     let width = u64::from(first.width);
-    let (lanes, mask) = addresses(batch, first)?;
+    let (lanes, mask) = addresses(view, batch, first)?;
     let lane = mask.trailing_zeros() as usize;
     let place = |address: u64| address % bytes / width;
     if (0..LANES).any(|l| mask >> l & 1 == 1 && lanes[l] % bytes != lanes[lane] % bytes) {
@@ -55,7 +55,7 @@ fn members(view: &View, batch: &OpBatch, leader: usize, bytes: u64) -> Option<ar
         if !alike || view.targets(op).is_empty() || !may_move_up(view, leader, at) {
             continue;
         }
-        let Some((others, also)) = addresses(batch, op) else { continue };
+        let Some((others, also)) = addresses(view, batch, op) else { continue };
         let delta = others[lane].wrapping_sub(lanes[lane]);
         let same = |l: usize| mask >> l & 1 == 0 || others[l].wrapping_sub(lanes[l]) == delta;
         if also == mask && others[lane] / bytes == lanes[lane] / bytes && (0..LANES).all(same) {
@@ -66,9 +66,9 @@ fn members(view: &View, batch: &OpBatch, leader: usize, bytes: u64) -> Option<ar
 }
 
 /// Where the lanes of a load read, and which do; `None` if it was not executed or went to several memories.
-fn addresses(batch: &OpBatch, op: &MicroOp) -> Option<([u64; LANES], u32)> {
-    let pc = batch.ops.first()?.pc + u32::from(op.index);
-    let first = batch.ops.partition_point(|o| o.pc < pc);
+fn addresses(view: &View, batch: &OpBatch, op: &MicroOp) -> Option<([u64; LANES], u32)> {
+    let pc = batch.ops.first()?.pc + u32::from(op.index) % view.length;
+    let first = if view.copies > 1 { usize::from(op.index) } else { batch.ops.partition_point(|o| o.pc < pc) };
     let executed = batch.ops.get(first).filter(|o| o.pc == pc)?;
     if executed.mask == 0 || batch.ops.get(first + 1).is_some_and(|o| o.pc == pc) {
         return None;
@@ -129,7 +129,7 @@ mod tests {
             batch.ops.push(WarpOp { pc: pc as u32, mask: u32::MAX, addresses: batch.addresses.len() as u32 });
             batch.scatter(u32::MAX, space, &std::array::from_fn(|l| address + step * l as u64));
         }
-        let mut view = View::new(&isa, &mut Registers::new(&infos), 0, &infos);
+        let mut view = View::new(&isa, &mut Registers::new(&infos), 0, &infos, 1);
         let before = view.issues;
         join_loads(&mut view, &batch, &isa);
         assert_eq!(before - view.issues, (accesses.len() - view.ops.len()) as u32);

@@ -27,10 +27,11 @@ mod slab;
 pub mod stack_map;
 pub mod stats;
 pub mod time;
+mod unroll;
 pub mod view;
 
 /// The revision of the machine. A change that moves a row of the fingerprint (`strata fingerprint`) raises it, so that results
 /// of different machines are told apart.
-pub const MODEL: u32 = 3;
+pub const MODEL: u32 = 4;
 
 pub use machine::{CheckCounts, KernelNeeds, KernelTime, Layer, Machine, MachineBuilder, MachineError};

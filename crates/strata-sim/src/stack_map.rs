@@ -2,7 +2,8 @@
 //!
 //! Consecutive lines go to consecutive stacks, and groups of them to consecutive vaults; higher bits are exclusive-ored into
 //! both, so that no stride up to 1 MiB stays on one stack and none on one vault. Which bits these are is a choice: for the stack
-//! the pair above the vault and the one six bits higher, for the vault all that lie above the first of these pairs.
+//! the pair above the vault and the one six bits higher (or one of them, or none), for the vault all that lie above the first of these
+//! pairs.
 
 use crate::config::GpuConfig;
 use crate::seam::{Place, Placed, StackId};
@@ -16,13 +17,25 @@ const SECOND_PAIR: u32 = 6;
 pub struct StackMap {
     stack_bits: u32,
     vault_bits: u32,
+    /// Higher pairs that are exclusive-ored into the stack.
+    hashed_pairs: u32,
 }
 
 impl StackMap {
     /// Of a GPU; `None` if its memory is not in stacks.
     pub fn of(config: &GpuConfig) -> Option<Self> {
         let stacks = config.stacks.count;
-        (stacks > 0).then(|| Self { stack_bits: stacks.ilog2(), vault_bits: (config.dram.channels / stacks).ilog2() })
+        (stacks > 0).then(|| Self {
+            stack_bits: stacks.ilog2(),
+            vault_bits: (config.dram.channels / stacks).ilog2(),
+            hashed_pairs: config.stacks.hashed_pairs,
+        })
+    }
+
+    /// The same stacks with another number of higher pairs in the map.
+    #[must_use]
+    pub const fn with_hashed_pairs(self, hashed_pairs: u32) -> Self {
+        Self { hashed_pairs, ..self }
     }
 
     /// How many stacks there are.
@@ -66,7 +79,12 @@ impl Place for StackMap {
     fn place(&self, line: LineAddr) -> Placed {
         let rest = line.0 >> self.stack_bits;
         let local = rest >> self.vault_bits;
-        let stack = (line.0 ^ local ^ local >> SECOND_PAIR) & (u64::from(self.stacks()) - 1);
+        let higher = match self.hashed_pairs {
+            0 => 0,
+            1 => local,
+            _ => local ^ local >> SECOND_PAIR,
+        };
+        let stack = (line.0 ^ higher) & (u64::from(self.stacks()) - 1);
         self.in_stack(stack, rest)
     }
 }
@@ -96,7 +114,9 @@ mod tests {
     #[test]
     fn every_map_is_one_to_one_and_even() {
         let map = map();
-        check(|line| map.place(line));
+        for pairs in 0..=2 {
+            check(|line| map.with_hashed_pairs(pairs).place(line));
+        }
         for low in 0..10 {
             check(|line| map.placed_by_bits(line, low));
         }
@@ -115,6 +135,18 @@ mod tests {
             let met: HashSet<u32> = (0..64).map(|k| map.place(LineAddr(k << shift)).partition).collect();
             assert!(met.len() >= 16, "a stride of 2^{shift} lines meets {} vaults", met.len());
         }
+    }
+
+    #[test]
+    fn without_higher_pairs_strides_stay_on_one_stack() {
+        let stacks = |pairs: u32, stride: u64| {
+            let map = map().with_hashed_pairs(pairs);
+            let met = (0..64).map(|k| map.stack_of(map.place(LineAddr(k * stride)).partition).0);
+            met.collect::<HashSet<_>>().len()
+        };
+        // A pair lies above the six bits of stack and vault, the other six bits higher.
+        assert_eq!([0, 1, 2].map(|pairs| stacks(pairs, 64)), [1, 4, 4]);
+        assert_eq!([0, 1, 2].map(|pairs| stacks(pairs, 1 << 12)), [1, 1, 4]);
     }
 
     #[test]

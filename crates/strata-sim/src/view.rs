@@ -6,6 +6,7 @@
 //! GPU, then loads hoisted by a bounded list scheduler. Functional execution keeps the order of the PTX.
 
 use crate::config::{IsaConfig, OpTiming};
+use crate::unroll::{Copied, is_counted_loop, unroll};
 use std::collections::BTreeMap;
 use strata_core::{Access, OpClass, OpInfo, OpKind, Space};
 
@@ -74,6 +75,10 @@ pub struct MicroOp {
     pub read_only: bool,
     /// Bytes per lane.
     pub width: u8,
+    /// It reads and writes at once, wherever that is.
+    pub atomic: bool,
+    /// It does so with floating-point numbers.
+    pub adds_floats: bool,
     /// Where its registers stand in [`View::slots`]: those written, then those read.
     first_slot: u32,
     targets: u8,
@@ -105,6 +110,10 @@ pub struct View {
     pub issues: u32,
     /// Slots of the scoreboard that a warp needs for this view.
     pub scoreboard: usize,
+    /// Copies of the segment that it stands for: a loop that the assembler unrolls.
+    pub copies: u32,
+    /// It is the body of such a loop.
+    pub counted: bool,
     /// Some of its loads may be joined when the first warp has shown what they read (`joined.rs`).
     pub joinable: bool,
     /// Slots of the scoreboard that the operations touch.
@@ -112,9 +121,14 @@ pub struct View {
 }
 
 impl View {
-    /// The view of the operations `first..first + infos.len()`.
-    pub fn new(isa: &IsaConfig, registers: &mut Registers, first: u32, infos: &[OpInfo]) -> Self {
-        let mut ops: Vec<Draft<'_>> = infos.iter().enumerate().map(|(k, info)| draft(isa, k as u16, info)).collect();
+    /// The view of the operations `first..first + infos.len()`, one after another so many times.
+    pub fn new(isa: &IsaConfig, registers: &mut Registers, first: u32, infos: &[OpInfo], copies: u32) -> Self {
+        let unrolled = if copies > 1 { unroll(infos, copies, registers.count()) } else { Vec::new() };
+        let mut ops: Vec<Draft<'_>> = if copies > 1 {
+            unrolled.iter().map(|copied| copied_draft(isa, copied)).collect()
+        } else {
+            infos.iter().enumerate().map(|(k, info)| draft(isa, k as u16, info)).collect()
+        };
         if isa.fuse_wide {
             fuse_wide(&mut ops);
         }
@@ -122,13 +136,14 @@ impl View {
         let mut slots = Vec::new();
         let mut locals = BTreeMap::new();
         let last = first + infos.len() as u32 - 1;
-        let mut place = |r: u32| registers.slot(r, first, last, &mut locals);
         let ops: Vec<_> = schedule(isa, ops)
             .into_iter()
             .map(|draft| {
                 let first_slot = slots.len() as u32;
                 let (dst, src) = (&draft.info.dst, &draft.info.src);
-                slots.extend(dst.iter().chain(src).map(|&r| place(r)));
+                let unread = draft.op.memory == MemoryClass::Atomic && isa.reductions && !registers.any_read(dst);
+                let dst = if unread { &[][..] } else { dst };
+                slots.extend(dst.iter().chain(src).map(|&r| registers.slot(r, first, last, &mut locals)));
                 MicroOp { first_slot, targets: dst.len() as u8, sources: src.len() as u8, ..draft.op }
             })
             .collect();
@@ -136,7 +151,8 @@ impl View {
         let loads = |memory, bytes: u64| bytes > 4 && ops.iter().filter(|op| op.memory == memory).count() > 1;
         let joinable =
             loads(MemoryClass::Shared, isa.shared_merge.0) || loads(MemoryClass::Constant, isa.constant_merge.0);
-        Self { length: infos.len() as u32, ops, issues, scoreboard, joinable, slots }
+        let counted = isa.unroll > 1 && is_counted_loop(infos);
+        Self { length: infos.len() as u32, ops, issues, scoreboard, copies, counted, joinable, slots }
     }
 
     /// Makes one load of `bytes` of several, lowest address first; it issues where the first of them did.
@@ -187,9 +203,11 @@ impl View {
 pub struct Registers {
     /// First and last program counter at which each register stands.
     extents: Vec<(u32, u32)>,
+    /// Which of them any instruction reads.
+    read: Vec<bool>,
     /// Slots of the registers that live across segments, as far as they were met.
     lasting: Vec<Option<u16>>,
-    count: u32,
+    lasting_count: u32,
 }
 
 impl Registers {
@@ -198,6 +216,10 @@ impl Registers {
         let named = |info: &OpInfo| info.dst.iter().chain(&info.src).copied().collect::<Vec<_>>();
         let registers = infos.iter().flat_map(named).max().map_or(0, |r| r as usize + 1);
         let mut extents = vec![(u32::MAX, 0); registers];
+        let mut read = vec![false; registers];
+        for &r in infos.iter().flat_map(|info| &info.src) {
+            read[r as usize] = true;
+        }
         for (pc, info) in infos.iter().enumerate() {
             for &r in info.dst.iter().chain(&info.src) {
                 let (first, last) = &mut extents[r as usize];
@@ -205,18 +227,29 @@ impl Registers {
                 *last = pc as u32;
             }
         }
-        Self { extents, lasting: vec![None; registers], count: 0 }
+        Self { extents, read, lasting: vec![None; registers], lasting_count: 0 }
+    }
+
+    /// True if an instruction of the kernel reads one of these.
+    fn any_read(&self, registers: &[u32]) -> bool {
+        registers.iter().any(|&r| self.read[r as usize])
+    }
+
+    /// How many the kernel has.
+    fn count(&self) -> u32 {
+        self.extents.len() as u32
     }
 
     /// The slot of a register in the segment `first..=last`. Beyond 32,768 registers of a kind, slots are shared: two
     /// registers may then wait for each other, and nothing worse.
     fn slot(&mut self, register: u32, first: u32, last: u32, locals: &mut BTreeMap<u32, u16>) -> u16 {
-        let extent = self.extents[register as usize];
+        // Registers beyond those of the kernel are of the copies of an unrolled loop.
+        let extent = self.extents.get(register as usize).copied().unwrap_or((first, last));
         if extent.0 >= first && extent.1 <= last {
             let next = locals.len() as u32;
             return *locals.entry(register).or_insert((next << 1 | 1) as u16);
         }
-        let count = &mut self.count;
+        let count = &mut self.lasting_count;
         *self.lasting[register as usize].get_or_insert_with(|| {
             *count += 1;
             ((*count - 1) << 1) as u16
@@ -254,6 +287,7 @@ fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
     };
     // A constant whose address the program text has is an operand of the instruction that uses it.
     let is_operand = isa.constant_operands && memory == MemoryClass::Constant && info.src.is_empty();
+    let is_atomic = matches!(info.access, Access::Atomic | Access::Reduce);
     let op = MicroOp {
         index,
         memory: if is_operand { MemoryClass::None } else { memory },
@@ -264,11 +298,27 @@ fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
         bypass_l1: info.bypass_l1,
         read_only: info.read_only,
         width: info.width,
+        atomic: is_atomic,
+        adds_floats: is_atomic && names_float(&info.name),
         first_slot: 0,
         targets: 0,
         sources: 0,
     };
     Draft { op, info }
+}
+
+/// A draft of an operation of an unrolled loop.
+fn copied_draft<'a>(isa: &IsaConfig, copied: &'a Copied) -> Draft<'a> {
+    let mut draft = draft(isa, copied.index, &copied.info);
+    if copied.folded {
+        draft.op.issues = 0;
+    }
+    draft
+}
+
+/// True if an instruction is spelt with a floating-point type.
+fn names_float(name: &str) -> bool {
+    name.split('.').any(|part| matches!(part, "f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f64"))
 }
 
 /// Folds each 64-bit addition into the wide product that it adds, if nobody else reads that.
@@ -321,7 +371,7 @@ fn schedule<'a>(isa: &IsaConfig, ops: Vec<Draft<'a>>) -> Vec<Draft<'a>> {
         let fence = (oldest..end).find(|&k| !done[k] && is_fence(&ops[k])).unwrap_or(end);
         let room = kept_alive < isa.hoist_registers as usize;
         // The next load that can go, or what stands between it and its address.
-        let load = (oldest..fence).find(|&k| !done[k] && is_load(&ops[k]) && room);
+        let load = room.then(|| next_load(&ops, &done, oldest..fence, isa.unroll > 1)).flatten();
         let chosen = load.map_or(oldest, |l| first_ready_for(l, &waits_for, &done));
         debug_assert!(ready(chosen, &done));
         done[chosen] = true;
@@ -334,6 +384,14 @@ fn schedule<'a>(isa: &IsaConfig, ops: Vec<Draft<'a>>) -> Vec<Draft<'a>> {
     }
     let mut slots: Vec<Option<Draft<'_>>> = ops.into_iter().map(Some).collect();
     order.into_iter().filter_map(|k| slots[k].take()).collect()
+}
+
+/// The load that is moved up next: the first, or, if an assembler like that is imitated, the first of those that go far.
+fn next_load(ops: &[Draft<'_>], done: &[bool], range: std::ops::Range<usize>, far_first: bool) -> Option<usize> {
+    let mut loads = range.filter(|&k| !done[k] && is_load(&ops[k]));
+    let goes_far = |k: &usize| !matches!(ops[*k].op.memory, MemoryClass::Shared | MemoryClass::Constant);
+    let first = loads.clone().next();
+    if far_first { loads.find(goes_far).or(first) } else { first }
 }
 
 /// The first operation that `target` still waits for, itself if there is none.
@@ -402,7 +460,7 @@ mod tests {
 
     fn view(infos: &[OpInfo]) -> View {
         let isa = load("titan-v", &[""; 0]).expect("a preset").config.isa;
-        View::new(&isa, &mut Registers::new(infos), 0, infos)
+        View::new(&isa, &mut Registers::new(infos), 0, infos, 1)
     }
 
     fn issues_of(view: &View, index: u16) -> u16 {

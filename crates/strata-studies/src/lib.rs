@@ -4,6 +4,7 @@
 //! * [`compare`](mod@compare): machines side by side;
 //! * [`reproduce`]: a paper's figures, its numbers beside ours, as tables, CSV, SVG and a page ([`report`]);
 //! * [`silicon`], [`validate`]: what real GPUs measured, and the machines beside them;
+//! * [`calibrate`](mod@calibrate): a preset fitted to what a card measured;
 //! * [`fingerprint`](mod@fingerprint): what the model gives, row by row, so that no change of it goes unnoticed;
 //! * [`bench`](mod@bench): how fast programs are simulated;
 //! * [`observe`](mod@observe), [`profile`](mod@profile): what memory holds, how compressible it is, and what follows for Buddy
@@ -21,6 +22,7 @@
 //! ```
 
 pub mod bench;
+pub mod calibrate;
 pub mod candidates;
 pub mod case_study;
 pub mod compare;

@@ -39,6 +39,42 @@ pub struct Microbenchmarks {
     pub rows: Vec<MicroRow>,
 }
 
+/// What the microbenchmarks print on a card.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Printed {
+    card: String,
+    source: String,
+    #[serde(default)]
+    rows: Vec<MicroRow>,
+}
+
+impl Microbenchmarks {
+    /// Percent and cycles within which a row of a user's card passes: as the rows that come with the program.
+    const WITHIN: (f64, f64) = (5.0, 0.5);
+
+    /// The rows of a file that the emitted microbenchmarks printed; `gpu` stands for the card. The reason if it is none.
+    pub fn printed(text: &str, gpu: &str) -> Result<Self, String> {
+        let Printed { card, source, rows } = toml::from_str(text).map_err(|error| error.to_string())?;
+        if rows.is_empty() {
+            return Err("no rows: did the microbenchmarks run to their end?".to_owned());
+        }
+        for row in &rows {
+            if strata_workloads::micro::find(&row.micro).is_none() {
+                let names = strata_workloads::micro::all().map(|micro| micro.name);
+                let help =
+                    strata_core::nearest::nearest(&row.micro, names).map(|name| format!("; did you mean `{name}`?"));
+                return Err(format!("there is no microbenchmark `{}`{}", row.micro, help.unwrap_or_default()));
+            }
+            if !(row.silicon > 0.0 && row.silicon.is_finite()) {
+                return Err(format!("`{}`: {} cannot have been measured", row.micro, row.silicon));
+            }
+        }
+        let (within, within_cycles) = Self::WITHIN;
+        Ok(Self { gpu: gpu.to_owned(), card, source, within, within_cycles, rows })
+    }
+}
+
 /// One microbenchmark.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strata_run::run::Found;
-use strata_run::{LabError, Monitor};
+use strata_run::{Abandoned, LabError, Monitor, StopSign};
 
 /// How far a sweep is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,11 +37,12 @@ pub struct Failure {
 }
 
 /// Runs every point that has no result, `jobs` at once, and tells how far it is as points begin and end. An error of one point
-/// stops no other; a store that cannot be written stops the sweep.
+/// stops no other; a store that cannot be written stops the sweep, and so does somebody who gives the sign: then it unwinds.
 pub fn local(
     points: &[&Point],
     store: &Store,
     jobs: usize,
+    stop: &StopSign,
     tell: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Progress, LabError> {
     let next = AtomicUsize::new(0);
@@ -55,7 +56,7 @@ pub fn local(
     };
     let worker = || {
         while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if lock(&stopped).is_some() {
+            if lock(&stopped).is_some() || stop.is_given() {
                 return;
             }
             let known = store.record(&point.key);
@@ -63,7 +64,7 @@ pub fn local(
                 Ok(record.failure().is_some())
             } else {
                 change(&|progress| progress.running = point.name());
-                run(point, store)
+                run(point, store, stop)
             };
             match ended {
                 Ok(true) => change(&|progress| progress.failed += 1),
@@ -81,6 +82,7 @@ pub fn local(
         }
     });
     store.tidy();
+    stop.obey();
     match stopped.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
         None => Ok(state.into_inner().unwrap_or_else(PoisonError::into_inner).0),
@@ -92,12 +94,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Runs a point and keeps its result, or why it has none; true if it failed. An error is about the store.
-fn run(point: &Point, store: &Store) -> Result<bool, LabError> {
+fn run(point: &Point, store: &Store, stop: &StopSign) -> Result<bool, LabError> {
     let folder = store.begin(&point.key)?;
+    let monitor = Arc::new(Monitor::default().stopped_by(stop.clone()));
     // A mistake of ours in one point is no reason to lose the others.
-    let ran = catch_unwind(AssertUnwindSafe(|| {
-        Found::new(&point.request)?.run_in(folder.path(), &Arc::new(Monitor::default()))
-    }));
+    let ran = catch_unwind(AssertUnwindSafe(|| Found::new(&point.request)?.run_in(folder.path(), &monitor)));
     let message = match ran {
         Ok(Ok(result)) => {
             let record = Record::of(&result);
@@ -107,6 +108,10 @@ fn run(point: &Point, store: &Store) -> Result<bool, LabError> {
         }
         Ok(Err(error)) if is_of_the_disk(&error) => return Err(error),
         Ok(Err(error)) => error.to_string(),
+        Err(_) if stop.is_given() => return Ok(true),
+        Err(panic) if panic.is::<Abandoned>() => {
+            panic.downcast_ref::<Abandoned>().map(|why| why.0.clone()).unwrap_or_default()
+        }
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");

@@ -42,7 +42,7 @@ impl Record {
     }
 
     /// From its text, if that is the record of this key.
-    pub(crate) fn parse(text: &[u8], key: &str) -> Option<Self> {
+    pub fn parse(text: &[u8], key: &str) -> Option<Self> {
         let value: Value = serde_json::from_slice(text).ok()?;
         (value["key"] == key).then_some(Self(value))
     }

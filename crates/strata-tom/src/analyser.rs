@@ -14,8 +14,14 @@ pub const LOWEST_BIT: u32 = LINE_BYTES.ilog2();
 /// How many mappings there are: the last takes bits 16 and up (TOM, section 3.2.1, footnote 3).
 pub const MAPPINGS: usize = 10;
 
-/// Mappings and the baseline map, which is the last.
-const MAPS: usize = MAPPINGS + 1;
+/// Baseline maps with none, one and two pairs of higher bits in the stack, which are watched beside the machine's.
+pub const BASELINE_MAPS: usize = 3;
+
+/// The first of these.
+pub const WITH_PAIRS: usize = MAPPINGS + 1;
+
+/// Mappings, the baseline map and its kin.
+const MAPS: usize = WITH_PAIRS + BASELINE_MAPS;
 
 /// What makes a mapping the best.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +33,7 @@ pub enum Rule {
 }
 
 /// The set of maps with which an instance touches one stack: bit `k` for the mapping of address bit `7 + k`, bit
-/// [`MAPPINGS`] for the baseline map.
+/// [`MAPPINGS`] for the baseline map, those from [`WITH_PAIRS`] on for its kin.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct OneStack(pub u16);
 
@@ -54,9 +60,12 @@ impl Instance {
     /// A line is accessed.
     pub fn access(&mut self, map: &StackMap, line: LineAddr) {
         for m in 0..MAPS {
-            let partition =
-                if m < MAPPINGS { map.placed_by_bits(line, m as u32).partition } else { map.place(line).partition };
-            let stack = map.stack_of(partition).0;
+            let placed = match m {
+                0..MAPPINGS => map.placed_by_bits(line, m as u32),
+                MAPPINGS => map.place(line),
+                _ => map.with_hashed_pairs((m - WITH_PAIRS) as u32).place(line),
+            };
+            let stack = map.stack_of(placed.partition).0;
             if self.accesses == 0 {
                 self.first[m] = stack;
             }
@@ -205,6 +214,15 @@ mod tests {
         // Bits 11:12 are the lowest that leave all nine together.
         assert_eq!(best(&seen, Rule::Accesses, 2), Some(11));
         assert_eq!(seen.first_stack_share(11 - LOWEST_BIT as usize), 0.9);
+    }
+
+    #[test]
+    fn baseline_maps_with_fewer_pairs_are_watched_beside_it() {
+        // Eight lines that are 8 KiB apart: bits 13 and 14 name the first pair.
+        let strided: Vec<u64> = (0..8).map(|k| k << 13).collect();
+        let seen = seen(&[&strided]);
+        let shares = [MAPPINGS, WITH_PAIRS, WITH_PAIRS + 1, WITH_PAIRS + 2].map(|map| seen.first_stack_share(map));
+        assert_eq!(shares, [0.25, 1.0, 0.25, 0.25]);
     }
 
     #[test]

@@ -49,6 +49,11 @@ impl Mechanism for NearData {
         &[Role::Offloads]
     }
 
+    /// As many SMs, all of them on the GPU (TOM, Table 1).
+    fn equal_cost(&self, gpu: &str) -> Option<&'static str> {
+        (gpu == "ndp-maxwell").then_some("ndp-maxwell-68")
+    }
+
     fn conflicts(&self) -> &'static [Conflict] {
         &[
             Conflict { with: With::Role(Role::Deduplicates), why: PAST_L2 },

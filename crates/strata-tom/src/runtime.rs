@@ -74,6 +74,8 @@ struct State {
     /// Warps in instances that they came to while data were at the host, and that have had no second chance.
     came_while_learning: BTreeSet<WarpId>,
     seen: Seen,
+    /// Lines that instances have accessed while it learned.
+    watched: u64,
     /// The mapping of marked ranges.
     mapping: Option<usize>,
     counts: Counts,
@@ -98,6 +100,7 @@ impl Tom {
             running: BTreeMap::new(),
             came_while_learning: BTreeSet::new(),
             seen: Seen::default(),
+            watched: 0,
             mapping,
             counts: Counts::default(),
         })))
@@ -144,6 +147,11 @@ impl Tom {
 }
 
 impl State {
+    /// Instances are so long that what has been seen of them has to do.
+    fn has_watched_enough(&self) -> bool {
+        self.learning.is_some_and(|needed| self.watched >= self.settings.learns_at_most(needed))
+    }
+
     /// An instance has been watched to its end, or for long enough. True if that was the last one needed.
     fn has_seen(&mut self, warp: WarpId) -> bool {
         let Some(instance) = self.running.remove(&warp) else { return false };
@@ -188,6 +196,7 @@ impl Offload for Tom {
             is_ideal: settings.policy == Policy::Ideal,
             is_coherent: settings.coherence,
             drops_at_every_spawn: settings.drops_at_every_spawn,
+            follows_most_lines: settings.follows_most_lines,
         }
     }
 
@@ -232,9 +241,11 @@ impl Offload for Tom {
         let state = &mut *self.lock();
         let Some(instance) = state.running.get_mut(&warp) else { return false };
         instance.access(&state.map, line);
+        let accesses = instance.accesses();
         state.allocations.mark(line);
-        let enough = state.settings.learning_accesses.is_some_and(|enough| instance.accesses() >= enough);
-        enough && state.has_seen(warp)
+        state.watched += 1;
+        let is_enough = state.settings.learning_accesses.is_some_and(|enough| accesses >= enough);
+        state.has_watched_enough() || is_enough && state.has_seen(warp)
     }
 
     fn exited(&mut self, warp: WarpId) -> bool {
@@ -249,8 +260,13 @@ impl Offload for Tom {
 
     fn remapped(&mut self) -> u64 {
         let state = &mut *self.lock();
+        let running = std::mem::take(&mut state.running);
+        // Where instances are long, those that are not over tell what they have accessed so far.
+        if state.has_watched_enough() {
+            running.values().for_each(|instance| state.seen.add(instance));
+            state.counts.learned_from += running.len() as u64;
+        }
         state.learning = None;
-        state.running.clear();
         state.mapping = state.seen.best(state.settings.mapping_rule, usize::MAX);
         INTERRUPT_CYCLES
     }
@@ -332,6 +348,23 @@ mod tests {
         learner.consider(&arrival(3, false));
         let all = ["tom.instances", "tom.stay.learning", "tom.stay.off"].map(|name| counted(&learner, name));
         assert_eq!(all, [4, 1, 3]);
+    }
+
+    #[test]
+    fn long_instances_are_learned_from_before_they_end() {
+        let known = Foreknowledge::default();
+        let (mut learner, _) = tom(&["tom.learning_instances=1", "tom.learning_most=64"], known);
+        learner.allocated(Addr(ARRAYS[1]), Bytes(0x2000));
+        for warp in [3, 4].map(WarpId) {
+            learner.consider(&Arrival { candidate: 0, warp, lanes: 1, values: &[], again: false });
+        }
+        // Two warps that walk through 4 KB side by side.
+        let walk = (0..32).flat_map(|k| [3, 4].map(|warp| (WarpId(warp), Addr(ARRAYS[1]).offset(128 * k).line())));
+        let enough: Vec<bool> = walk.map(|(warp, line)| learner.accessed_line(warp, line)).collect();
+        assert_eq!(enough.iter().position(|enough| *enough), Some(63), "64 lines of both");
+        learner.remapped();
+        assert_eq!(learner.mapped_by(), Some(LOWEST_BIT + MAPPING as u32));
+        assert_eq!(learner.look_at_seen(Seen::instances), 2);
     }
 
     #[test]

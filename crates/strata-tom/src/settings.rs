@@ -62,6 +62,20 @@ pub const SETTINGS: &[Setting] = &[
         "TOM, section 4.3, step 3: the stacks that each instance accesses, so all of it"
     ),
     setting!(
+        "learning_most",
+        "16384",
+        Allowed::Whole(0, 1_000_000_000),
+        "lines that instances have accessed together when learning ends though fewer have ended than the share asks for, or 64 for each of those if that is more; 0: however long instances are",
+        "TOM, section 3.2.3: a relatively short learning phase; 16,384 is a choice: eight for each value of address bits 7 to 17"
+    ),
+    setting!(
+        "stack",
+        "first-access",
+        Allowed::Choice(&["first-access", "most-lines"]),
+        "where an instance runs: on the stack of its first access, or on the one that holds most lines that its first segment accesses, but for those that all lanes share",
+        "first-access: TOM, section 4.2; most-lines: beyond the paper"
+    ),
+    setting!(
         "busy_threshold",
         "0.9",
         Allowed::Real(0.0, 10.0),
@@ -158,6 +172,9 @@ pub enum Policy {
 /// Learning takes no more than one in so many instances for the sake of `learning_least`.
 const LEAST_OF: u64 = 100;
 
+/// Lines of an instance that learning waits for, on the average, before it ends without those that are longer.
+const LINES_OF_INSTANCE: u64 = 64;
+
 /// Where data of candidates live.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mapping {
@@ -186,6 +203,10 @@ pub struct Settings {
     pub learning_instances: Option<u64>,
     /// Lines after which an instance has been watched long enough.
     pub learning_accesses: Option<u64>,
+    /// Lines of all instances after which learning ends.
+    pub learning_most: Option<u64>,
+    /// Instances run where most of their lines are.
+    pub follows_most_lines: bool,
     /// Use from which on a channel is busy.
     pub busy_threshold: f64,
     /// Core cycles over which use is measured.
@@ -235,6 +256,8 @@ impl Settings {
             learning_least: values.whole("learning_least"),
             learning_instances: given("learning_instances"),
             learning_accesses: given("learning_accesses"),
+            learning_most: given("learning_most"),
+            follows_most_lines: values.text("stack") == "most-lines",
             busy_threshold: values.real("busy_threshold"),
             busy_window: values.whole("busy_window"),
             pending_limit: given("pending_limit").map(|n| n as u32),
@@ -253,6 +276,11 @@ impl Settings {
     pub fn learns_from(&self, instances: u64) -> u64 {
         let share = (self.learning_share * instances as f64).ceil() as u64;
         self.learning_instances.unwrap_or_else(|| share.max(self.learning_least.min(instances / LEAST_OF)))
+    }
+
+    /// Lines after which learning from so many instances ends, however few have ended.
+    pub fn learns_at_most(&self, instances: u64) -> u64 {
+        self.learning_most.map_or(u64::MAX, |most| most.max(LINES_OF_INSTANCE * instances))
     }
 
     /// True if the program has to be surveyed before it runs.
@@ -281,5 +309,10 @@ mod tests {
         assert_eq!(learns(&["tom.learning_least=0"], 4104), 5);
         assert_eq!(learns(&["tom.learning_instances=7"], 4104), 7);
         assert_eq!(learns(&[], 0), 0, "nothing to learn from");
+        let most = |set: &[&str], instances| {
+            Settings::of(&Values::read("tom", SETTINGS, set).expect("good")).learns_at_most(instances)
+        };
+        assert_eq!((most(&[], 81), most(&[], 2048)), (16_384, 64 * 2048));
+        assert_eq!(most(&["tom.learning_most=0"], 81), u64::MAX, "instances are watched to their ends");
     }
 }

@@ -1,8 +1,11 @@
-//! The two streams: results on standard output, everything else on standard error.
+//! The two streams: results on standard output, everything else on standard error; or both to whoever called.
 
+use crate::caller::Caller;
 use serde_json::Value;
+use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
-use strata_lab::{LabError, MechanismError};
+use std::path::Path;
+use strata_lab::{LabError, MechanismError, StopSign};
 
 /// Why a command did not come to its end.
 pub(crate) enum Failure {
@@ -37,6 +40,10 @@ pub(crate) fn text(text: &str) -> io::Result<()> {
 
 /// Writes bytes to standard output.
 pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
+    if let Some(caller) = Caller::here() {
+        caller.hear_result(bytes);
+        return Ok(());
+    }
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()
@@ -44,6 +51,9 @@ pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
 
 /// Writes a message to standard error. Unlike `eprintln!` it does not panic if nobody reads it any more.
 pub(crate) fn message(text: &str) {
+    if let Some(caller) = Caller::here() {
+        return caller.hear_message(text);
+    }
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
@@ -54,5 +64,28 @@ pub(crate) fn json(value: &Value) -> io::Result<()> {
 
 /// True if standard error shows colours: it is a terminal, and nobody asked for none (<https://no-color.org>).
 pub(crate) fn colours() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+    Caller::here().is_none() && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+}
+
+/// The sign that stops the command of this thread; nobody can give it where signals end the process.
+pub(crate) fn stop_sign() -> StopSign {
+    Caller::here().map(|caller| caller.stop().clone()).unwrap_or_default()
+}
+
+thread_local! {
+    static COMMAND: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// Says how the command line of this thread is started where it is no executable of its own.
+pub(crate) fn set_this_command(words: Vec<String>) {
+    COMMAND.set(Some(words));
+}
+
+/// The words that start this command line again.
+pub(crate) fn this_command() -> Result<Vec<String>, LabError> {
+    if let Some(words) = COMMAND.with_borrow(Clone::clone) {
+        return Ok(words);
+    }
+    let this = std::env::current_exe().map_err(|e| LabError::io("find", Path::new("this executable"), e))?;
+    Ok(vec![this.display().to_string()])
 }

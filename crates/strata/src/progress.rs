@@ -1,5 +1,6 @@
 //! A line on the terminal while a program runs: how far it is, when it will be done, how fast it goes.
 
+use crate::caller::Caller;
 use crate::output;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::fmt::Write;
@@ -18,6 +19,9 @@ const FIRST_LOG: Duration = Duration::from_secs(5);
 
 /// Begins to show how far a run is; hidden unless standard error is a terminal.
 pub(crate) fn show(bar: &ProgressBar, name: &str, monitor: &Arc<Monitor>) {
+    if let Some(caller) = Caller::here() {
+        return caller.watch_run(name, monitor);
+    }
     let monitor = Arc::clone(monitor);
     // The template is fixed, so it parses; should it ever not, the default line is shown.
     let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}  {state}")
@@ -35,6 +39,7 @@ pub(crate) fn show(bar: &ProgressBar, name: &str, monitor: &Arc<Monitor>) {
 /// A line for a series of programs: how many are done, which one runs, and how long the rest will take. Where standard error
 /// is no terminal, such as in the log of a batch job, a line of its own every now and then.
 pub(crate) struct Series {
+    caller: Option<Arc<Caller>>,
     bar: ProgressBar,
     began: Instant,
     told: Instant,
@@ -43,14 +48,18 @@ pub(crate) struct Series {
 impl Series {
     /// Begins to show the line.
     pub(crate) fn new() -> Self {
+        let now = Instant::now();
+        let caller = Caller::here();
+        if caller.is_some() {
+            return Self { caller, bar: ProgressBar::hidden(), began: now, told: now };
+        }
         let bar = ProgressBar::new(0);
         let style = ProgressStyle::with_template("{spinner} {pos} of {len}  {elapsed}  {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(TICK);
-        let now = Instant::now();
         // The clock of a computer that has just started may not reach back so far.
         let told = now.checked_sub(LOG_INTERVAL.saturating_sub(FIRST_LOG)).unwrap_or(now);
-        Self { bar, began: now, told }
+        Self { caller, bar, began: now, told }
     }
 
     /// The program `name` begins, after `done` of `of`.
@@ -61,7 +70,10 @@ impl Series {
         }
         let left =
             remaining(self.began.elapsed(), done, of).map_or_else(String::new, |d| format!(", {} left", short_time(d)));
-        if !self.bar.is_hidden() {
+        if let Some(caller) = &self.caller {
+            let share = (of > 0).then(|| done as f64 / of as f64);
+            caller.watch_step(format!("{done} of {of}{left}: {name}"), share);
+        } else if !self.bar.is_hidden() {
             self.bar.set_length(of as u64);
             self.bar.set_position(done as u64);
             self.bar.set_message(format!("{name}{left}"));
@@ -85,40 +97,50 @@ fn remaining(elapsed: Duration, done: usize, of: usize) -> Option<Duration> {
 }
 
 /// A line for files that are read: how much of all, when it will be done, and which file it is.
-pub(crate) struct Reading(ProgressBar);
+pub(crate) struct Reading {
+    caller: Option<Arc<Caller>>,
+    bar: ProgressBar,
+}
 
 impl Reading {
     /// Begins to show the line; hidden unless standard error is a terminal.
     pub(crate) fn new() -> Self {
+        let caller = Caller::here();
+        if caller.is_some() {
+            return Self { caller, bar: ProgressBar::hidden() };
+        }
         let bar = ProgressBar::new(0);
         let style = ProgressStyle::with_template("{spinner} {percent} % of {binary_total_bytes}, {eta} left  {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(TICK);
-        Self(bar)
+        Self { caller, bar }
     }
 
     /// Of all bytes so many were read, the last of them from this file.
     pub(crate) fn show(&self, done: u64, of: u64, file: &Path) {
-        if self.0.is_hidden() {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(caller) = &self.caller {
+            return caller.watch_step(name.into_owned(), (of > 0).then(|| done as f64 / of as f64));
+        }
+        if self.bar.is_hidden() {
             return;
         }
-        self.0.set_length(of);
-        self.0.set_position(done);
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        if self.0.message() != name {
-            self.0.set_message(name.into_owned());
+        self.bar.set_length(of);
+        self.bar.set_position(done);
+        if self.bar.message() != name {
+            self.bar.set_message(name.into_owned());
         }
     }
 }
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
 /// What the line says of the run.
-fn state(monitor: &Monitor) -> String {
+pub(crate) fn state(monitor: &Monitor) -> String {
     let (launches, seconds) = (monitor.launches(), monitor.launch_seconds());
     if seconds == 0.0 {
         return "preparing inputs".to_owned();

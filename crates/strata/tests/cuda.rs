@@ -299,12 +299,10 @@ fn a_forgotten_barrier_is_told_if_asked() {
     assert!(ended.err.contains("no barrier and no atomic orders the two"), "{}", ended.err);
 }
 
+/// 31 kernels of a tree and 16 leaves, 4 whose order matters, and 11 of a graph that is launched twice.
 #[test]
-fn dynamic_parallelism_is_refused_by_name() {
-    let Some(binary) = build("nested", &["nested.cu"], &["-rdc=true"]) else { return };
-    let ended = Run::new(binary).end(&[], &[]);
-    let expected = "strata: kernel `_Z6parentPi` launches kernels itself (dynamic parallelism), which StrataSim does not support: launch them from the host\n";
-    assert_eq!((ended.status, ended.err.as_str()), (Some(5), expected), "{}", ended.out);
+fn kernels_launch_kernels_and_set_the_conditions_of_graphs() {
+    check("nested", &["nested.cu"], &["-rdc=true"], "nested: all is right\n", 31 + 16 + 4 + 22);
 }
 
 #[test]
@@ -455,4 +453,71 @@ fn figures_of_start_up_and_speed() {
     println!("start to end of a program with one small kernel: {:.1} ms", seconds * 1e3);
     println!("thread instructions per second: {file:.3e} from a launch file, {runtime:.3e} through the runtime");
     assert!(seconds < 0.05 && runtime > 0.95 * file);
+}
+
+/// Runs the command line in a folder: what it prints.
+fn strata_in(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(STRATA);
+    if let Some(compiler) = compiler() {
+        command.env("STRATA_CUDA_BIN", compiler);
+    }
+    let done = command.current_dir(folder).args(arguments).output().expect("strata runs");
+    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).expect("text")
+}
+
+#[test]
+fn microbenchmarks_for_cards_tell_the_parameters_of_a_machine() {
+    const ROWS: [&str; 5] = ["sfu-latency", "l1-latency", "shared-latency", "l2-latency", "atomic-latency"];
+    const CARD: [(&str, f64); 5] = [
+        ("isa.rows.special.latency", 30.0),
+        ("l1.latency", 41.0),
+        ("shared.latency", 22.0),
+        ("l2.latency", 150.0),
+        ("l2.atomic_cycles", 60.0),
+    ];
+    if compiler().is_none() {
+        eprintln!("skipped: no CUDA compiler; `workloads/regenerate --install` installs one");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    strata_in(folder, &["validate", "--emit-cuda", "micro"]);
+    strata_in(folder, &["cuda", "build", "-o", "program", "micro/microbenchmarks.cu"]);
+    let measure = |file: &str, changes: &[&str]| {
+        let begin = ["run", "--gpu", "titan-v"].iter().chain(changes);
+        let all: Vec<_> = begin.chain(&["--", "./program"]).chain(&ROWS).copied().collect();
+        fs::write(folder.join(file), strata_in(folder, &all)).expect("written");
+    };
+    measure("preset.toml", &[]);
+    let shown: Value = serde_json::from_str(&strata_in(
+        folder,
+        &["validate", "--silicon", "preset.toml", "--gpu", "titan-v", "--json"],
+    ))
+    .expect("JSON");
+    let rows = shown["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), ROWS.len());
+    for row in rows {
+        assert!(row["error"].as_f64().is_some_and(|error| error.abs() < 0.01), "{row}");
+    }
+    let changes: Vec<_> = CARD.iter().flat_map(|(key, value)| ["--set".to_owned(), format!("{key}={value}")]).collect();
+    measure("card.toml", &changes.iter().map(String::as_str).collect::<Vec<_>>());
+    let fitted: Value = serde_json::from_str(&strata_in(
+        folder,
+        &["calibrate", "card.toml", "--gpu", "titan-v", "--out", "fitted.toml", "--json"],
+    ))
+    .expect("JSON");
+    for (key, value) in CARD {
+        let found = fitted["parameters"].as_array().into_iter().flatten().find(|p| p["name"] == key).expect("fitted");
+        let after = found["after"].as_f64().expect("a value");
+        assert!((after - value).abs() <= 0.03 * value, "{key}: {after} instead of {value}");
+    }
+    let again: Value = serde_json::from_str(&strata_in(
+        folder,
+        &["validate", "--silicon", "card.toml", "--gpu", "fitted.toml", "--json"],
+    ))
+    .expect("JSON");
+    for row in again["rows"].as_array().expect("rows") {
+        assert!(row["error"].as_f64().is_some_and(|error| error.abs() < 0.03), "{row}");
+    }
 }

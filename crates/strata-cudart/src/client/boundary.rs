@@ -15,6 +15,11 @@ use std::os::fd::AsRawFd;
 pub(crate) struct Out<T>(*mut T);
 
 impl<T> Out<T> {
+    /// A place at an address that the program gave as a number.
+    pub(super) fn from_address(address: u64) -> Self {
+        Self(address as *mut T)
+    }
+
     /// Leaves the result; a null pointer is an invalid value.
     pub(super) fn set(self, value: T) -> Outcome {
         if self.0.is_null() {

@@ -3,7 +3,7 @@
 
 use super::boundary::Out;
 use super::error::{Code, Outcome};
-use super::{cuda, stream};
+use super::{conditional, cuda, stream};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,6 +19,7 @@ pub(super) enum Kind {
     Event = 7,
     Alloc = 10,
     Free = 11,
+    Conditional = 13,
 }
 
 /// One thing to do.
@@ -46,6 +47,8 @@ impl Work {
 #[derive(Default)]
 pub(super) struct Graph {
     work: Mutex<Vec<Work>>,
+    /// Conditions that have a value whenever the graph begins.
+    conditions: Mutex<Vec<(u64, u32)>>,
 }
 
 impl Graph {
@@ -61,6 +64,21 @@ impl Graph {
         let node = list.get_mut(place).filter(|node| node.kind == work.kind).ok_or(Code::INVALID_VALUE)?;
         *node = work;
         Ok(())
+    }
+
+    /// A condition has this value whenever the graph begins.
+    pub(super) fn begins_with(&self, condition: u64, value: u32) {
+        self.conditions.lock().unwrap_or_else(PoisonError::into_inner).push((condition, value));
+    }
+
+    fn conditions(&self) -> Vec<(u64, u32)> {
+        self.conditions.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Does all of it.
+    pub(super) fn run(&self) -> Outcome {
+        self.conditions().into_iter().try_for_each(|(condition, value)| conditional::set(condition, value))?;
+        self.work().iter().try_for_each(Work::run)
     }
 
     pub(super) fn work(&self) -> Vec<Work> {
@@ -103,8 +121,9 @@ pub(super) fn get(handle: u64) -> Outcome<Arc<Graph>> {
 
 /// A graph that does what `graph` does now, whatever becomes of it.
 fn copy(graph: u64, handle: Out<u64>) -> Outcome {
-    let work = Mutex::new(get(graph)?.work());
-    handle.set(keep(Arc::new(Graph { work })))
+    let graph = get(graph)?;
+    let (work, conditions) = (Mutex::new(graph.work()), Mutex::new(graph.conditions()));
+    handle.set(keep(Arc::new(Graph { work, conditions })))
 }
 
 fn destroy(handle: u64) -> Outcome {
@@ -140,6 +159,6 @@ cuda! {
     /// Does the work of a graph, in the order of a stream.
     fn cudaGraphLaunch(executable: u64, stream: u64) {
         let graph = get(executable)?;
-        stream::submit(stream, Kind::Graph, move || graph.work().iter().try_for_each(Work::run))
+        stream::submit(stream, Kind::Graph, move || graph.run())
     }
 }

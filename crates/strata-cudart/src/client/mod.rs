@@ -13,6 +13,7 @@
 
 mod array;
 mod boundary;
+mod conditional;
 mod copy;
 mod device;
 mod error;

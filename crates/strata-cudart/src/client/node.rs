@@ -6,7 +6,7 @@ use super::copy::{self, Copy3D};
 use super::error::{Code, Outcome};
 use super::graph::{self, Kind, Work};
 use super::launch::{self, Dim3};
-use super::{cuda, device, graph_memory, memory, unsupported};
+use super::{conditional, cuda, device, graph_memory, memory, unsupported};
 use crate::protocol::Region;
 
 /// A kernel and its arguments (`cudaKernelNodeParams`).
@@ -141,7 +141,7 @@ fn add_any(node: Out<u64>, graph: u64, params: In<u32>) -> Outcome {
             let start = In::from_address(at + PARAMS).get()?;
             Work::new(Kind::Free, move || memory::free(start))
         }
-        13 => return refuse("a conditional node of a graph"),
+        13 => conditional::node(at + PARAMS)?,
         _ => {
             return refuse("cudaGraphAddNode of an event, a semaphore or memory (add it with the function of its own)");
         }

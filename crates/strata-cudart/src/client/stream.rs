@@ -1,6 +1,6 @@
 //! Streams. Work takes effect when it is submitted, unless its stream is being captured: then it becomes a node of a graph.
 
-use super::boundary::{Out, StreamCallback};
+use super::boundary::{self, Out, StreamCallback};
 use super::error::{Code, Outcome};
 use super::graph::{self, Graph, Kind, Work};
 use super::{cuda, device, event};
@@ -92,6 +92,38 @@ fn status(stream: u64) -> c_int {
     c_int::from(capture_of(stream).is_some())
 }
 
+/// Work of a stream becomes part of a graph from now on.
+fn capture(stream: u64, graph: Arc<Graph>) -> Outcome {
+    check(stream)?;
+    with(|streams| {
+        if streams.captured.contains_key(&stream) {
+            return Err(Code(401));
+        }
+        streams.captured.insert(stream, graph);
+        streams.origins.insert(stream, stream);
+        Ok(())
+    })
+}
+
+/// Whether a stream is being captured, and into which graph; which nodes the next one waits for is not told: all that there are.
+fn capture_info(
+    stream: u64,
+    capturing: Out<c_int>,
+    id: Out<u64>,
+    graph: Out<u64>,
+    nodes: Out<u64>,
+    count: Out<usize>,
+) -> Outcome {
+    check(stream)?;
+    id.set_if_wanted(stream);
+    nodes.set_if_wanted(0);
+    count.set_if_wanted(0);
+    if let Some(captured) = capture_of(stream).filter(|_| graph.wanted()) {
+        graph.set(graph::keep(captured))?;
+    }
+    capturing.set(status(stream))
+}
+
 cuda! {
     /// Makes a stream.
     fn cudaStreamCreate(stream: Out<u64>) { create(stream, 0, 0) }
@@ -154,17 +186,15 @@ cuda! {
     fn cudaStreamSetAttribute(stream: u64, _attribute: u32, _value: u64) { check(stream) }
 
     /// Work submitted from now on becomes a graph.
-    fn cudaStreamBeginCapture(stream: u64, _mode: u32) {
-        check(stream)?;
-        with(|streams| {
-            if streams.captured.contains_key(&stream) {
-                return Err(Code(401));
-            }
-            streams.captured.insert(stream, Arc::default());
-            streams.origins.insert(stream, stream);
-            Ok(())
-        })
-    }
+    fn cudaStreamBeginCapture(stream: u64, _mode: u32) { capture(stream, Arc::default()) }
+
+    /// Work submitted from now on becomes part of a graph that is there.
+    fn cudaStreamBeginCaptureToGraph(stream: u64, graph: u64) { capture(stream, graph::get(graph)?) }
+
+    /// What is captured next waits for other nodes; all that were added are done before.
+    fn cudaStreamUpdateCaptureDependencies(stream: u64) { check(stream) }
+    /// The same with edges, as CUDA 12 calls it.
+    fn cudaStreamUpdateCaptureDependencies_v2(stream: u64) { check(stream) }
 
     /// The graph of what was submitted.
     fn cudaStreamEndCapture(stream: u64, graph: Out<u64>) {
@@ -174,7 +204,8 @@ cuda! {
             streams.captured.retain(|_, other| !Arc::ptr_eq(other, &captured));
             Ok(captured)
         })?;
-        graph.set(graph::keep(captured))
+        // Who captures into a graph that is there knows it.
+        if graph.wanted() { graph.set(graph::keep(captured)) } else { Ok(()) }
     }
 
     /// Whether a stream is being captured.
@@ -183,11 +214,29 @@ cuda! {
         capturing.set(status(stream))
     }
 
-    /// Whether a stream is being captured; what else there is to know is not given.
-    fn cudaStreamGetCaptureInfo(stream: u64, capturing: Out<c_int>, id: Out<u64>) {
-        check(stream)?;
-        id.set_if_wanted(stream);
-        capturing.set(status(stream))
+    /// Whether a stream is being captured, and into which graph. CUDA 11 has the first three arguments.
+    fn cudaStreamGetCaptureInfo(
+        stream: u64, capturing: Out<c_int>, id: Out<u64>, graph: Out<u64>, nodes: Out<u64>, edges: Out<u64>, count: Out<usize>
+    ) {
+        if boundary::cuda_major() < 13 {
+            let none = Out::from_address(0);
+            return capture_info(stream, capturing, id, none, none, Out::from_address(0));
+        }
+        edges.set_if_wanted(0);
+        capture_info(stream, capturing, id, graph, nodes, count)
+    }
+    /// The same, as CUDA 11 and 12 call it.
+    fn cudaStreamGetCaptureInfo_v2(
+        stream: u64, capturing: Out<c_int>, id: Out<u64>, graph: Out<u64>, nodes: Out<u64>, count: Out<usize>
+    ) {
+        capture_info(stream, capturing, id, graph, nodes, count)
+    }
+    /// The same with edges.
+    fn cudaStreamGetCaptureInfo_v3(
+        stream: u64, capturing: Out<c_int>, id: Out<u64>, graph: Out<u64>, nodes: Out<u64>, edges: Out<u64>, count: Out<usize>
+    ) {
+        edges.set_if_wanted(0);
+        capture_info(stream, capturing, id, graph, nodes, count)
     }
 
     /// How strictly captures are watched; they are not.

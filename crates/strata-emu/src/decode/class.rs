@@ -2,6 +2,7 @@
 
 use super::matrix::{transfer_width, transfers};
 use super::memory::synchronises;
+use crate::ops::device_runtime;
 use arrayvec::ArrayVec;
 use strata_core::{Access, OpClass, OpInfo, Space};
 use strata_ptx::ast::{
@@ -150,6 +151,7 @@ pub(super) fn order_matters(module: &Module, i: &Instruction, reads: impl Fn(Reg
             Some(Operand::Symbol(Symbol::Function(f), _)) => match module.functions[*f as usize].name.as_str() {
                 "malloc" | "free" => Some("device `malloc` and `free`"),
                 "vprintf" => Some("device `printf`"),
+                name if device_runtime::function(name).is_some() => Some("a call of the device's CUDA runtime"),
                 _ => None,
             },
             _ => None,

@@ -6,8 +6,8 @@ use crate::exec::{Flow, Slot, TRUE_PREDICATE};
 use crate::fault::Cause;
 use crate::inst::{Collective, CtaBarrier, Inst, OpFn, Vote};
 use crate::kernel::{Barrier, Control, Reduction};
-use crate::ops::built_in;
 use crate::ops::collective::{self, Halves};
+use crate::ops::{built_in, device_runtime};
 use crate::races::Races;
 use strata_ptx::ast::{Instruction, Opcode as O, Operand, Symbol, Type, Word};
 
@@ -234,10 +234,10 @@ impl Decoder<'_> {
             "malloc" => plain(built_in::allocate),
             "free" => plain(built_in::release),
             "__assertfail" => plain(built_in::assertion_failed),
-            name => {
-                let hint = if name.starts_with("cuda") { "; kernels cannot launch kernels here" } else { "" };
-                return Err(format!("`{name}` is declared but not defined in this module{hint}"));
-            }
+            name => match device_runtime::function(name) {
+                Some(run) => run,
+                None => return Err(device_runtime::missing(name)),
+            },
         };
         let arguments = self.frame_variables(arguments)?;
         let results = self.frame_variables(results)?;

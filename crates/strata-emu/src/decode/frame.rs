@@ -201,8 +201,10 @@ pub(super) fn reachable(module: &Module, entry: u32) -> Vec<u32> {
     while k < order.len() {
         let function = &module.functions[order[k] as usize];
         k += 1;
+        // A kernel whose address is taken is launched, not called.
         let mut reach = |f: u32, order: &mut Vec<u32>| {
-            if !std::mem::replace(&mut found[f as usize], true) && !module.functions[f as usize].is_declaration {
+            let called = &module.functions[f as usize];
+            if !std::mem::replace(&mut found[f as usize], true) && !called.is_declaration && !called.is_entry {
                 order.push(f);
             }
         };

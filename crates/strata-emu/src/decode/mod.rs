@@ -14,6 +14,7 @@ mod class;
 mod compare;
 mod control;
 pub(crate) mod convert;
+pub(crate) mod entry;
 mod float;
 pub(crate) mod frame;
 mod half;
@@ -41,7 +42,7 @@ use crate::program::{FUNCTION_WINDOW, Symbols};
 use arrayvec::ArrayVec;
 use frame::Frame;
 use rustc_hash::FxHashMap;
-use strata_core::{LaneMask, OpClass};
+use strata_core::{LaneMask, OpClass, OpKind};
 use strata_ptx::analysis::{
     CallsEndBlocks, Cfg, DominatorTree, Liveness, Packing, Reconvergence, RegisterSet, SlotRef,
 };
@@ -76,6 +77,7 @@ pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: boo
         param_bytes: frame::param_offsets(function).1,
         unsupported: Vec::new(),
         order_matters: None,
+        start: None,
         max_threads: function.tuning.max_threads.map(|m| (m, function.tuning.exact_threads)),
         function_table,
         origin: origin.clone(),
@@ -85,6 +87,12 @@ pub(crate) fn kernel(origin: &Origin, symbols: &Symbols, entry: u32, vector: boo
         kernel.functions.push(code);
     }
     kernel.local_bytes = frame::local_bytes(&kernel, module);
+    kernel.start = entry::in_step(function, &Cfg::build(function, CallsEndBlocks::Yes));
+    if let Some(store) = kernel.start.and_then(|start| start.store) {
+        let line = origin.lines.line(function.instructions[store as usize].span.start);
+        let why = || format!("blocks read at their start what others store, line {line}");
+        kernel.order_matters.get_or_insert_with(why);
+    }
     kernel
 }
 
@@ -159,7 +167,10 @@ impl<'a> Decoder<'a> {
             });
         }
         for i in &function.instructions {
-            let info = class::info(function, i, self.origin.lines.line(i.span.start));
+            let mut info = class::info(function, i, self.origin.lines.line(i.span.start));
+            if closes_rolled_loop(function, i) {
+                info.kind = OpKind::RolledLoop;
+            }
             let mut inst = self.instruction(i).unwrap_or_else(|why| {
                 self.refuse(i, &why);
                 Inst::new(unreachable_instruction)
@@ -635,4 +646,10 @@ fn rounding(i: &Instruction) -> crate::semantics::rounding::Rounding {
             _ => None,
         })
         .unwrap_or(Rounding::Nearest)
+}
+/// True if an instruction branches back to a place before which `.pragma "nounroll"` stands.
+fn closes_rolled_loop(function: &Function, i: &Instruction) -> bool {
+    let (Opcode::Bra, Some(Operand::Label(label))) = (i.op, i.operands.first()) else { return false };
+    let at = function.labels.get(label.0 as usize).map(|label| label.at);
+    at.is_some_and(|at| function.rolled.contains(&at))
 }

@@ -13,14 +13,14 @@ use std::fmt::Write;
 use strata_core::{Addr, Bytes, LANES, LaneMask, Space};
 
 /// A 64-bit argument of each lane.
-fn argument64(x: &Exec<'_>, at: Slot) -> [u64; LANES] {
+pub(super) fn argument64(x: &Exec<'_>, at: Slot) -> [u64; LANES] {
     // SAFETY: variables of the frame have units in pairs.
     let (low, high) = unsafe { (read_lanes::<u32>(x, at), read_lanes::<u32>(x, Slot(at.0 + 1))) };
     std::array::from_fn(|l| u64::from(low[l]) | u64::from(high[l]) << 32)
 }
 
 /// One byte behind a generic address.
-fn byte_at(x: &Exec<'_>, lane: usize, address: u64) -> Option<u8> {
+pub(super) fn byte_at(x: &Exec<'_>, lane: usize, address: u64) -> Option<u8> {
     let device = match window(address) {
         Space::Shared => {
             let offset = address - SHARED_WINDOW;
@@ -99,7 +99,7 @@ pub(crate) unsafe fn print(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
     Flow::Next
 }
 
-fn bad_pointer(x: &mut Exec<'_>, lane: usize, address: u64) -> Flow {
+pub(super) fn bad_pointer(x: &mut Exec<'_>, lane: usize, address: u64) -> Flow {
     let cause = Cause::outside(x.launch.memory, lane as u32, Addr(address), 1);
     x.fail(cause)
 }
@@ -304,10 +304,15 @@ pub(crate) unsafe fn allocate(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
         let record = x.launch.memory.alloc(Bytes(sizes[lane]), false, "device malloc");
         pointers[lane] = record.map_or(0, |r| r.start.0);
     }
+    give64(x, i.d, m, &pointers)
+}
+
+/// Gives each lane a 64-bit result.
+pub(super) fn give64(x: &mut Exec<'_>, to: Slot, m: LaneMask, values: &[u64; LANES]) -> Flow {
     // SAFETY: the result is a 64-bit variable of the frame: two units.
     unsafe {
-        write_lanes::<u32>(x, i.d, m, |l| pointers[l] as u32);
-        write_lanes::<u32>(x, Slot(i.d.0 + 1), m, |l| (pointers[l] >> 32) as u32);
+        write_lanes::<u32>(x, to, m, |l| values[l] as u32);
+        write_lanes::<u32>(x, Slot(to.0 + 1), m, |l| (values[l] >> 32) as u32);
     }
     Flow::Next
 }
@@ -323,12 +328,16 @@ pub(crate) unsafe fn release(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
             return x.fail(Cause::Trap { lane: lane as u32, message: format!("device free: {e}") });
         }
     }
-    // What was freed must be looked up again; the ranges that instructions remember may name it.
+    forget_ranges(x);
+    Flow::Next
+}
+
+/// What was freed must be looked up again; the ranges that instructions remember may name it.
+pub(super) fn forget_ranges(x: &mut Exec<'_>) {
     for k in 0..x.launch.kernel.memory_instructions {
         // SAFETY: the table has one entry per memory instruction of the kernel.
         unsafe { (*x.touched.add(k as usize)).size = 0 };
     }
-    Flow::Next
 }
 
 /// `__assertfail(message, file, line, function, character size)`.

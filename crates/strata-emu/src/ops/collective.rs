@@ -207,7 +207,12 @@ pub(crate) const UNI: u32 = 2;
 pub(crate) const BALLOT: u32 = 3;
 
 unsafe fn finish_vote(x: &mut Exec<'_>, i: &Inst, m: LaneMask) -> Flow {
-    let voters = members(x, i, m) & x.live;
+    // SAFETY: decoding gave a 32-bit slot.
+    let named = unsafe { read_lanes::<u32>(x, i.e) }[m.trailing_zeros() as usize];
+    // Who computes a mask and names nobody hears of no votes. PTX leaves open what happens to a lane that does not name
+    // itself; programs that ask for the votes of the lanes before their own count on this.
+    let nobody = named == 0 && !i.e.is_constant();
+    let voters = if nobody { 0 } else { members(x, i, m) & x.live };
     let yes = x.exchange().predicate & voters;
     let all = |holds: bool| if holds { LaneMask::MAX } else { 0 };
     let Vote { scheduled, result, .. } = i.fields();

@@ -3,6 +3,7 @@
 pub(crate) mod atomic;
 pub(crate) mod built_in;
 pub(crate) mod collective;
+pub(crate) mod device_runtime;
 pub(crate) mod frame;
 pub(crate) mod local;
 pub(crate) mod matrix;

@@ -131,6 +131,19 @@ fn one_collective_serves_groups_with_different_masks() {
     });
 }
 
+/// No two lanes name the same ones, none names itself, and the first names nobody.
+#[test]
+fn lanes_hear_the_votes_of_those_before_them() {
+    let text = kernel(
+        "
+    mov.u32 %r1, %lanemask_lt; and.b32 %r3, %r0, 1; setp.ne.u32 %p0, %r3, 0;
+    vote.sync.ballot.b32 %r4, %p0, %r1;
+    st.global.u32 [%rd3], %r4;
+    ret;",
+    );
+    check(&text, 32, |t| 0xaaaa_aaaa & ((1 << t) - 1));
+}
+
 #[test]
 fn groups_with_different_masks_wait_each_for_its_own() {
     let text = kernel(

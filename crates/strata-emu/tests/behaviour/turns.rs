@@ -148,3 +148,62 @@ NEXT:
     m.run("k", 1, 256, args![rounds, rounds, 0u32]);
     assert_eq!(m.read::<u32>(rounds, 256), [5; 256]);
 }
+
+/// Level by level, as the breadth-first search of the ISPASS 2009 suite does it: who is marked takes its mark back and marks its
+/// neighbour for the next launch, in the same array. Only that all blocks begin together keeps a launch from doing two levels.
+#[test]
+fn blocks_that_read_their_own_mark_first_do_so_before_others_set_it() {
+    let text = kernel(
+        "
+    mov.u32 %r10, %ctaid.x; mov.u32 %r11, %ntid.x; mad.lo.u32 %r12, %r10, %r11, %r0;
+    mul.wide.u32 %rd5, %r12, 4; add.s64 %rd6, %rd0, %rd5; add.s64 %rd7, %rd1, %rd5;
+    ld.global.u32 %r13, [%rd6];
+    setp.eq.u32 %p0, %r13, 0;
+    @%p0 bra DONE;
+    st.global.u32 [%rd6], 0;
+    mov.u32 %r14, 0;
+NEXT:
+    ld.global.u32 %r15, [%rd7];
+    mul.wide.u32 %rd8, %r15, 4; add.s64 %rd8, %rd0, %rd8;
+    st.global.u32 [%rd8], 1;
+    add.u32 %r14, %r14, 1; setp.lt.u32 %p1, %r14, 2;
+    @%p1 bra NEXT;
+DONE:
+    ret;",
+    );
+    let (blocks, threads) = (20u32, 64u32);
+    let nodes = (blocks * threads) as usize;
+    let mut m = Machine::new(&text);
+    let mut marks = vec![0u32; nodes];
+    marks[3] = 1;
+    // Each leads to the same thread of the next block.
+    let next: Vec<u32> = (0..nodes as u32).map(|n| (n + threads) % nodes as u32).collect();
+    let (on_device, neighbours) = (m.buffer("marks", &marks), m.buffer("next", &next));
+    for level in 1..8 {
+        m.run("k", blocks, threads, args![on_device, neighbours, 0u32]);
+        let marked: Vec<usize> =
+            m.read::<u32>(on_device, nodes).iter().enumerate().filter(|m| *m.1 != 0).map(|m| m.0).collect();
+        assert_eq!(marked, [3 + level * threads as usize]);
+    }
+}
+
+/// Eight warps with the same numbers add the same products to the same sums: each begins with what was there before the launch.
+#[test]
+fn warps_that_read_where_a_sum_begins_do_so_before_others_write_it() {
+    let text = kernel(
+        "
+    and.b32 %r10, %r0, 31; mul.wide.u32 %rd5, %r10, 4; add.s64 %rd5, %rd0, %rd5;
+    ld.global.u32 %r11, [%rd5];
+    mov.u32 %r12, 0;
+LOOP:
+    add.u32 %r11, %r11, %r12;
+    st.global.u32 [%rd5], %r11;
+    add.u32 %r12, %r12, 1; setp.lt.u32 %p0, %r12, 1000;
+    @%p0 bra LOOP;
+    ret;",
+    );
+    let mut m = Machine::new(&text);
+    let sums = m.buffer("sums", &[7u32; 32]);
+    m.run("k", 1, 256, args![sums, sums, 0u32]);
+    assert_eq!(m.read::<u32>(sums, 32), [7 + 499_500; 32]);
+}

@@ -28,6 +28,7 @@ impl Body {
                 variables: Vec::new(),
                 instructions: Vec::new(),
                 labels: Vec::new(),
+                rolled: Vec::new(),
                 lists: Vec::new(),
                 span: Span::default(),
             },

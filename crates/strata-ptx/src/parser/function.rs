@@ -276,7 +276,12 @@ impl<'a> Parser<'a> {
                     *loc = Some(self.loc()?);
                     Ok(())
                 }
-                ".pragma" => self.pragma(),
+                ".pragma" => {
+                    if self.text_ahead(1) == "\"nounroll\"" {
+                        body.function.rolled.push(body.function.instructions.len() as u32);
+                    }
+                    self.pragma()
+                }
                 word if state_space(word).is_some() => self.local_variables(body, Linkage::Internal),
                 ".extern" => {
                     self.bump();

@@ -80,6 +80,11 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.at + n).map_or(Kind::End, |token| token.kind)
     }
 
+    /// The text of the token `n` ahead.
+    fn text_ahead(&self, n: usize) -> &'a str {
+        self.tokens.get(self.at + n).map_or("", |token| self.slice(token.span))
+    }
+
     fn span(&self) -> Span {
         self.tokens[self.at].span
     }

@@ -141,6 +141,8 @@ mod tests {
             shared_merge: strata_core::Bytes(0),
             constant_merge: strata_core::Bytes(0),
             constant_operands: false,
+            unroll: 1,
+            reductions: false,
         }
     }
 

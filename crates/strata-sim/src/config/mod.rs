@@ -118,6 +118,9 @@ pub struct SmConfig {
     pub acknowledged_stores: bool,
     /// Cycles between the end of a CTA and the start of the next in its place.
     pub cta_start_cycles: u32,
+    /// Lines of code that are fetched ahead of the one a warp comes to, in launches that find their caches empty; 0 means that code is
+    /// always there.
+    pub code_prefetch: u32,
     /// Cycles in which a barrier of a CTA counts one warp: it opens no earlier than the first warp's coming and so many cycles
     /// for each other.
     pub barrier_cycles: u32,
@@ -154,6 +157,10 @@ pub struct IsaConfig {
     pub constant_merge: Bytes,
     /// Constants at addresses that stand in the program text are operands, not loads.
     pub constant_operands: bool,
+    /// Copies of its body in which the assembler executes a loop that a counter ends; 1 means that loops stay as they are.
+    pub unroll: u32,
+    /// An atomic whose old value nobody reads is a reduction, which needs no reply.
+    pub reductions: bool,
 }
 
 /// What a cache does with a write.
@@ -224,6 +231,8 @@ pub struct SharedConfig {
     pub latency: u32,
     /// Accesses of 8 or 16 bytes whose neighbouring lanes want the same bytes are served in half as many parts.
     pub pairs: bool,
+    /// Cycles of a bank for each lane whose atomic operation goes there; 0 means that an atomic takes what a load takes.
+    pub atomic_cycles: u32,
 }
 
 /// The constant path.
@@ -280,6 +289,11 @@ pub struct L2Config {
     pub latency: u32,
     /// L2 cycles an atomic takes longer.
     pub atomic_cycles: u32,
+    /// L2 cycles of an atomic unit for each operation on one word, integers; the words of a sector are operated on together, once
+    /// they are read. 0 means that an atomic takes what a read takes, however many lanes it is of.
+    pub atomic_int_cycles: f64,
+    /// The same for floating-point numbers.
+    pub atomic_float_cycles: f64,
     /// L2 cycles of a slice that a sector takes which is written in part.
     pub partial_write_cycles: u32,
     /// Bytes a slice delivers per L2 cycle.
@@ -397,6 +411,11 @@ pub struct StackConfig {
     pub warps: u32,
     /// Core cycles between such an SM and a vault of its stack, each way.
     pub near_cycles: u32,
+    /// The L1 of these SMs fetches the sectors that a load needs, whatever those of the GPU do.
+    pub sectored_l1: bool,
+    /// Pairs of higher address bits that the map of addresses exclusive-ors into the stack, at most two: as many bits each as name a
+    /// stack.
+    pub hashed_pairs: u32,
     /// Bytes of an address in a packet.
     pub address_bytes: u32,
     /// Bytes of the acknowledgement of a write or of an offloaded block.
@@ -416,6 +435,8 @@ pub struct LaunchTiming {
     pub after: u32,
     /// Core cycles between the starts of two CTAs.
     pub cta_interval: f64,
+    /// The interval holds for every CTA; false: for those that find an empty place when the kernel begins.
+    pub paced: bool,
 }
 
 /// A full-duplex link.

@@ -3,7 +3,7 @@
 
 use super::presets::{files, presets};
 use super::schema::{Key, Section, Written};
-use super::{ConfigError, GpuConfig, load};
+use super::{ConfigError, GpuConfig, Parameter, load};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::OnceLock;
@@ -100,25 +100,33 @@ pub fn calibration() -> Result<String, ConfigError> {
         if values.is_empty() {
             continue;
         }
-        let _ = writeln!(out, "| parameter | value | source and reason |\n| --- | --- | --- |");
-        for (_, parameter) in values {
-            let _ = writeln!(
-                out,
-                "| `{}` | {} | {} |",
-                parameter.key(),
-                parameter.value.trim_matches('"'),
-                parameter.source.as_deref().unwrap_or_default().replace('|', "\\|"),
-            );
+        let _ = writeln!(out, "| source and reason | what it gives |\n| --- | --- |");
+        for (source, given) in by_source(values.into_iter().map(|(_, parameter)| parameter)) {
+            let _ = writeln!(out, "| {} | {} |", source.replace('|', "\\|"), given.join(", "));
         }
     }
     Ok(out)
 }
 
+/// Parameters with their values, by the source that they share, in the order in which sources first come.
+fn by_source<'a>(parameters: impl Iterator<Item = &'a Parameter>) -> Vec<(&'a str, Vec<String>)> {
+    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+    for parameter in parameters {
+        let source = parameter.source.as_deref().unwrap_or_default();
+        let given = format!("`{}` {}", parameter.key(), parameter.value.trim_matches('"'));
+        match groups.iter_mut().find(|(known, _)| *known == source) {
+            Some((_, group)) => group.push(given),
+            None => groups.push((source, vec![given])),
+        }
+    }
+    groups
+}
+
 const INTRODUCTION: &str = "\
 # Calibration
 
-Every parameter of every preset: its value, where the number comes from and why it is that. A value stands once, under the
-file of `gpus/` that sets it; a preset has the values of the files it builds on unless it sets its own. \"choice:\" marks numbers
+Every parameter of every preset, by where its number comes from and why it is that. A value stands once, under the file of
+`gpus/` that sets it; a preset has the values of the files it builds on unless it sets its own. \"choice:\" marks numbers
 that no source gives, with the reason for the one that was taken; \"(recalled)\" marks sources that were cited from memory and
 are to be looked up before a digit matters. `docs/configuration.md` says what each parameter means, and
 `strata gpus NAME` shows one preset whole.
@@ -129,6 +137,15 @@ Made from the presets by a test; `UPDATE_DOCS=1 cargo test -p strata-sim` writes
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_source_stands_once_with_all_that_it_gives() {
+        let gpu = load("titan-x-pascal", &[""; 0]).expect("a preset");
+        let groups = by_source(gpu.parameters.iter());
+        let sources: std::collections::BTreeSet<_> = groups.iter().map(|(source, _)| source).collect();
+        assert_eq!(sources.len(), groups.len());
+        assert_eq!(groups.iter().map(|(_, given)| given.len()).sum::<usize>(), gpu.parameters.len());
+    }
 
     #[test]
     fn every_key_has_a_meaning() {

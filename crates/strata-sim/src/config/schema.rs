@@ -158,6 +158,7 @@ section! {
         memory_queue: SOME,
         acknowledged_stores: Flag,
         cta_start_cycles: CYCLES,
+        code_prefetch: Whole(0, 64),
         barrier_cycles: Whole(1, 64),
     }
 }
@@ -171,6 +172,8 @@ section! {
         shared_merge: Size(0, 16),
         constant_merge: Size(0, 16),
         constant_operands: Flag,
+        unroll: Whole(1, 16),
+        reductions: Flag,
     }
     tables {
         rows: Vec<(String, OpTiming)>,
@@ -204,6 +207,7 @@ section! {
         banks: Whole(1, 128),
         latency: CYCLES,
         pairs: Flag,
+        atomic_cycles: CYCLES,
     }
 }
 
@@ -239,6 +243,8 @@ section! {
         location: LOCATIONS,
         latency: CYCLES,
         atomic_cycles: CYCLES,
+        atomic_int_cycles: Real(0.0, 1000.0),
+        atomic_float_cycles: Real(0.0, 1000.0),
         partial_write_cycles: Whole(1, 64),
         bytes_per_cycle: WIDTH,
         mshrs: SOME,
@@ -302,6 +308,8 @@ section! {
         sms: Whole(0, 1),
         warps: Whole(1, 1024),
         near_cycles: CYCLES,
+        sectored_l1: Flag,
+        hashed_pairs: Whole(0, 2),
         address_bytes: Whole(1, 16),
         acknowledgement_bytes: Whole(0, 16),
     }
@@ -316,6 +324,7 @@ section! {
         before: CYCLES,
         after: CYCLES,
         cta_interval: Real(0.0, 1e6),
+        paced: Flag,
     }
 }
 

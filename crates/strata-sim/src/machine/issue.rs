@@ -3,10 +3,11 @@
 //! A warp's turn runs it as far ahead as nobody else can matter: arithmetic, shared memory and barriers take cycles of
 //! calendars, so they need no event of their own; accesses to global memory wait for their cycle to come.
 
+use super::atomics::shared_cycles_of;
+use super::code::Code;
 use super::warp::{NEVER, Ready, WarpState};
 use super::{Event, Machine, NONE, Scheduler, Sm};
 use crate::calendar::{Calendar, RUN_AHEAD};
-use crate::coalesce::bank_conflicts;
 use crate::config::{GpuConfig, SchedulerPolicy};
 use crate::joined::join_loads;
 use crate::stats::MachineStats;
@@ -26,14 +27,15 @@ impl Views {
         Self { all: Vec::new(), by_pc: vec![Vec::new(); infos.len()], registers: Registers::new(infos) }
     }
 
-    fn of(&mut self, config: &GpuConfig, infos: &[OpInfo], first: u32, length: u32) -> u32 {
+    fn of(&mut self, config: &GpuConfig, infos: &[OpInfo], first: u32, length: u32, copies: u32) -> u32 {
         let known = &self.by_pc[first as usize];
-        if let Some(&v) = known.iter().find(|&&v| self.all[v as usize].length == length) {
+        let is_it = |v: &View| v.length == length && v.copies == copies;
+        if let Some(&v) = known.iter().find(|&&v| is_it(&self.all[v as usize])) {
             return v;
         }
         let v = self.all.len() as u32;
         let infos = &infos[first as usize..(first + length) as usize];
-        self.all.push(View::new(&config.isa, &mut self.registers, first, infos));
+        self.all.push(View::new(&config.isa, &mut self.registers, first, infos, copies));
         self.by_pc[first as usize].push(v);
         v
     }
@@ -146,7 +148,8 @@ impl Machine {
             }
             let view = &views.all[w.view as usize];
             let sm = &mut self.sms[w.sm as usize];
-            match run_ahead(w, sm, view, now, &self.config, &mut self.stats) {
+            let code = if w.fetches { self.code.as_deref_mut() } else { None };
+            match run_ahead(w, sm, view, now, &self.config, &mut self.stats, code) {
                 Pause::SegmentEnds => {
                     if let Some(outcome) = self.finish_segment(index) {
                         return outcome;
@@ -174,14 +177,29 @@ impl Machine {
     /// Asks the source for the next segment. `Some`: the warp's turn ends.
     fn next_segment<S: GridSource>(&mut self, source: &mut S, views: &mut Views, index: u32) -> Option<TurnEnd> {
         let w = &mut self.warps[index as usize];
-        w.batch.clear();
-        let stop = source.advance(WarpId(index), &mut w.batch);
-        source.take_opened(&mut self.opened);
+        let stop = if let Some(stop) = w.ahead.stop.take() {
+            std::mem::swap(&mut w.batch, &mut w.ahead.batch);
+            stop
+        } else {
+            w.batch.clear();
+            let stop = source.advance(WarpId(index), &mut w.batch);
+            source.take_opened(&mut self.opened);
+            stop
+        };
         w.stop = stop;
         w.next = 0;
         let mut issues = 0;
-        let ends = if let (Some(first), Some(last)) = (w.batch.ops.first(), w.batch.ops.last()) {
-            w.view = views.of(&self.config, source.instructions(), first.pc, last.pc + 1 - first.pc);
+        let span = w.batch.ops.first().zip(w.batch.ops.last()).map(|(first, last)| (first.pc, last.pc + 1 - first.pc));
+        if let Some((first, length)) = span {
+            w.view = views.of(&self.config, source.instructions(), first, length, 1);
+            w.unrolled = false;
+            w.fetches = self.code.as_ref().is_some_and(|code| !code.is_there(w.sm, first, first + length - 1, w.time));
+            if views.all[w.view as usize].counted && stop == Stop::Ready && self.offload.is_none() {
+                self.unroll_loop(source, views, index, first, length);
+            }
+        }
+        let w = &mut self.warps[index as usize];
+        let ends = if let Some(first) = w.batch.ops.first() {
             if views.all[w.view as usize].joinable {
                 let view = &mut views.all[w.view as usize];
                 view.joinable = false;
@@ -208,6 +226,28 @@ impl Machine {
             return None;
         }
         if ends { self.finish_segment(index) } else { None }
+    }
+
+    /// The warp begins a turn of a loop that the assembler unrolls: its next turns are issued together with it.
+    fn unroll_loop<S: GridSource>(&mut self, source: &mut S, views: &mut Views, index: u32, first: u32, length: u32) {
+        let w = &mut self.warps[index as usize];
+        if w.batch.ops.len() != length as usize {
+            return;
+        }
+        let mut copies = 1;
+        while copies < self.config.isa.unroll {
+            w.ahead.batch.clear();
+            w.ahead.stop = Some(source.advance(WarpId(index), &mut w.ahead.batch));
+            source.take_opened(&mut self.opened);
+            if !w.append_turn(length as usize) {
+                break;
+            }
+            copies += 1;
+        }
+        if copies > 1 {
+            w.view = views.of(&self.config, source.instructions(), first, length, copies);
+            w.unrolled = true;
+        }
     }
 
     /// All operations of the segment have issued. `None`: the warp goes on with the next one.
@@ -286,12 +326,18 @@ fn run_ahead(
     now: u64,
     config: &GpuConfig,
     stats: &mut MachineStats,
+    mut code: Option<&mut Code>,
 ) -> Pause {
     let scheduler = &mut sm.schedulers[w.scheduler as usize];
     scheduler.issue.forget(now);
     let in_turns = config.sm.policy == SchedulerPolicy::LooseRoundRobin;
     while let Some(op) = view.ops.get(w.next as usize) {
-        if op.is_plain() && w.slots_taken == 0 && w.issued == NEVER && !in_turns {
+        if let Some(code) = &mut code
+            && w.slots_taken == 0
+            && w.issued == NEVER
+        {
+            w.time = code.fetch(w.sm, w.pc_of(op), w.time).max(w.time);
+        } else if op.is_plain() && w.slots_taken == 0 && w.issued == NEVER && !in_turns {
             match issue_plain(w, scheduler, view, now, stats) {
                 Some(pause) => return pause,
                 None => continue,
@@ -364,7 +410,7 @@ fn run_ahead(
                 let cycles: u32 = accesses
                     .iter()
                     .filter_map(|o| w.batch.addresses.get(o.addresses as usize).map(|set| (o.mask, set)))
-                    .map(|(mask, set)| bank_conflicts(&w.batch, set, mask, op.width, &config.shared))
+                    .map(|(mask, set)| shared_cycles_of(&w.batch, set, mask, op, &config.shared))
                     .sum();
                 let start = if cycles == 0 { Some(issued) } else { sm.shared.take_first(issued, cycles) };
                 let Some(start) = start else {

@@ -301,7 +301,8 @@ mod tests {
 
         fn store(&mut self, full: u8) {
             let mask = SectorMask(full);
-            self.l1.write(&CoalescedAccess { line: A, sectors: mask, full: mask, asked: mask, bytes: 0 }, false);
+            self.l1
+                .write(&CoalescedAccess { line: A, sectors: mask, full: mask, asked: mask, bytes: 0, work: 0 }, false);
         }
     }
 

@@ -153,7 +153,7 @@ mod tests {
     fn lines(sectors: &[u8]) -> Vec<CoalescedAccess> {
         let line = |(k, &mask): (usize, &u8)| {
             let mask = SectorMask(mask);
-            CoalescedAccess { line: LineAddr(k as u64), sectors: mask, full: mask, asked: mask, bytes: 0 }
+            CoalescedAccess { line: LineAddr(k as u64), sectors: mask, full: mask, asked: mask, bytes: 0, work: 0 }
         };
         sectors.iter().enumerate().map(line).collect()
     }

@@ -43,12 +43,14 @@
 //! | `names.rs` | what the program calls its memory and its kernels |
 //! | `hang.rs` | the message of a hang: which queues are full |
 
+mod atomics;
 mod barrier;
 mod builder;
 #[cfg(test)]
 mod cache_seam_tests;
 mod channel_port;
 mod check;
+mod code;
 mod conserve;
 mod copies;
 mod crossbar;
@@ -65,6 +67,7 @@ mod memory;
 mod memory_unit;
 mod names;
 mod offload;
+mod pace;
 mod paging;
 mod plan;
 mod prefetch;
@@ -101,6 +104,7 @@ use crate::view::UNITS;
 use barrier::BarrierGroup;
 use channel_port::{ChannelPort, Turn};
 use check::{DataChecker, Mutation};
+use code::Code;
 use crossbar::Crossbar;
 use explain::Explanation;
 use home::Interleave;
@@ -109,6 +113,7 @@ use l2::Miss;
 use memory_unit::MemoryUnit;
 use names::Names;
 use offload::Offloader;
+use pace::Pace;
 use paging::Pager;
 use plan::MemorySides;
 use slice::Slice;
@@ -246,6 +251,8 @@ pub struct Machine {
     /// Stores and reductions that L2 has not performed yet, and when the last of those before was performed.
     stores_out: u32,
     last_store: Picos,
+    /// Code that its SMs have to fetch first.
+    code: Option<Box<Code>>,
     /// When the latest store of an SM on a stack is in memory.
     last_stack_store: Picos,
     /// Caches are emptied before each launch.
@@ -325,6 +332,7 @@ impl Machine {
             now: Picos(0),
             stores_out: 0,
             last_store: Picos(0),
+            code: None,
             last_stack_store: Picos(0),
             profiled: false,
             checker: None,
@@ -414,12 +422,15 @@ impl Machine {
         self.warps.resize_with((slots * warps_per_cta) as usize, WarpState::new);
         self.load_candidates(source);
         let mut views = Views::new(source.instructions());
+        let is_cold = self.profiled && self.config.sm.code_prefetch > 0;
+        self.code = is_cold.then(|| Box::new(Code::cold(&self.config, source.instructions().len())));
         let mut next_cta = 0;
         for slot in 0..slots {
             let at = begin + (f64::from(slot) * self.config.launch.cta_interval) as u64;
             self.start_cta(source, slot, slot % sms, next_cta, at);
             next_cta += 1;
         }
+        let mut pace = Pace::after(begin, slots, &self.config.launch);
         let issued = self.stats.thread_instructions;
         let mut end = begin;
         let mut live = u64::from(slots) * u64::from(warps_per_cta);
@@ -456,7 +467,7 @@ impl Machine {
                         && next_cta < source.ctas()
                     {
                         let sm = self.warps[index as usize].sm;
-                        let at = at + u64::from(self.config.sm.cta_start_cycles);
+                        let at = pace.start(at + u64::from(self.config.sm.cta_start_cycles));
                         self.start_cta(source, slot, sm, next_cta, at);
                         next_cta += 1;
                         live += u64::from(warps_per_cta);

@@ -37,8 +37,14 @@ impl Machine {
             let l1 = &mut self.sms[sm].memory.l1;
             match l1.prefetch(proposal.line, proposal.sectors) {
                 ProposalOutcome::Fetch((way, sectors)) => {
-                    let line =
-                        CoalescedAccess { line: proposal.line, sectors, asked: sectors, full: sectors, bytes: 0 };
+                    let line = CoalescedAccess {
+                        line: proposal.line,
+                        sectors,
+                        asked: sectors,
+                        full: sectors,
+                        bytes: 0,
+                        work: 0,
+                    };
                     self.send_to_l2(op, &line, RequestKind::Read, NONE, way.index(), taken);
                 }
                 ProposalOutcome::Redundant => l1.prefetching.iter_mut().for_each(|p| p.counts.redundant += 1),

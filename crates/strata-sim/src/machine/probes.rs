@@ -21,8 +21,7 @@ impl Machine {
         let block = self.offloaded_block_of(warp);
         if let Some(c) = &mut self.checker {
             let w = &self.warps[warp as usize];
-            let first = w.batch.ops.first().map_or(0, |o| o.pc);
-            c.issues(w.sm, first + u32::from(op.index), at, block);
+            c.issues(w.sm, w.pc_of(op), at, block);
         }
         if let Some(e) = &mut self.explanation {
             e.issues(at);

@@ -159,7 +159,7 @@ impl Slice {
         let (way, evicted) = known.map(|p| (p, None)).or_else(|| self.tags.insert(set, r.line))?;
         let aged = self.tags.take_crossed();
         let partial = if r.kind == RequestKind::Write { r.sectors.without(r.full) } else { SectorMask::NONE };
-        let service = self.occupy(r.kind, r.sectors, partial, now, l2);
+        let service = self.occupy(r.kind, r.sectors, partial, r.work, now, l2);
         if known.is_none() {
             self.allocated(way, evicted);
         }
@@ -255,18 +255,21 @@ impl Slice {
         }
     }
 
-    /// Takes the slice's time for a request, of whose sectors `partial` are written in part.
+    /// Takes the slice's time for a request, of whose sectors `partial` are written in part, or for whose lanes its atomic unit
+    /// has so much to do, in sixteenths of a cycle.
     #[inline]
     pub(super) fn occupy(
         &mut self,
         kind: RequestKind,
         sectors: SectorMask,
         partial: SectorMask,
+        work: u16,
         now: u64,
         l2: &L2Config,
     ) -> Service {
         let whole = u64::from((sectors.count() - partial.count()) * 32 * 16 / l2.bytes_per_cycle);
         let service = (whole + u64::from(partial.count() * l2.partial_write_cycles) * 16).max(1);
+        let service = service.max(u64::from(work));
         let start = self.free.max(now * 16);
         self.free = start + service;
         let latency = l2.latency + if kind == RequestKind::Atomic { l2.atomic_cycles } else { 0 };

@@ -1,5 +1,6 @@
 //! The memory stage of an SM: coalescing, L1 accesses, constant memory, outstanding loads.
 
+use super::atomics::{count_atomic_work, shared_cycles_of};
 use super::home::Home;
 use super::issue::is_shared;
 use super::l1::{Lookup, LookupResult};
@@ -38,6 +39,8 @@ pub(super) struct Request {
     pub(super) warp: u32,
     /// Next in a list of requests that wait for the same thing.
     pub(super) next: u32,
+    /// What an atomic unit has to do for it, in sixteenths of an L2 cycle.
+    pub(super) work: u16,
     /// When it was ready to leave the SM, core cycles; since when it waits.
     since: u64,
 }
@@ -48,7 +51,7 @@ impl Request {
     pub(super) fn test(kind: RequestKind, line: u64, sectors: SectorMask) -> Self {
         let full = if kind == RequestKind::Write { sectors } else { SectorMask::NONE };
         let (line, home) = (LineAddr(line), Home::NOWHERE);
-        Self { line, sectors, full, kind, sm: 0, home, load: 0, way: NONE, warp: NONE, next: NONE, since: 0 }
+        Self { line, sectors, full, kind, sm: 0, home, load: 0, way: NONE, warp: NONE, next: NONE, work: 0, since: 0 }
     }
 
     /// True if L2 sends a reply: all but stores and reductions.
@@ -131,7 +134,7 @@ impl Machine {
         let mut lines = std::mem::take(&mut self.lines);
         lines.clear();
         let batch = &self.warps[warp as usize].batch;
-        let pc = batch.ops.first().map_or(0, |o| o.pc) + u32::from(op.index);
+        let pc = self.warps[warp as usize].pc_of(op);
         let stores = op.memory != MemoryClass::Atomic && op.memory != MemoryClass::Load && targets.is_empty();
         let group = if stores { self.config.l1.store_group } else { LANES as u32 };
         let mut shared_cycles = 0;
@@ -141,9 +144,12 @@ impl Machine {
         let (mut words, mut addresses) = (0, 0);
         for (mask, set) in &accesses {
             if is_shared(set) {
-                shared_cycles += bank_conflicts(batch, set, *mask, op.width, &self.config.shared);
+                shared_cycles += shared_cycles_of(batch, set, *mask, op, &self.config.shared);
             } else {
                 coalesce(batch, set, *mask, op.width, group, &mut lines);
+                if op.memory == MemoryClass::Atomic && self.config.l2.atomic_int_cycles > 0.0 {
+                    count_atomic_work(batch, set, *mask, op.adds_floats, &self.config.l2, &mut lines);
+                }
                 space = set.space;
                 if matches!(space, Space::Const | Space::Param) {
                     addresses += distinct_addresses(batch, set, *mask);
@@ -160,7 +166,9 @@ impl Machine {
             known = self.access_shared(warp, at, shared_cycles);
         }
         // A store to a memory stack sends the sectors that it writes and no more: its link counts bytes.
-        let sends_sectors = self.config.l1.sectored || stores && self.stacks.is_some();
+        let is_sectored =
+            self.config.l1.sectored || self.config.stacks.sectored_l1 && self.is_stack_sm(self.warps[warp as usize].sm);
+        let sends_sectors = is_sectored || stores && self.stacks.is_some();
         if !sends_sectors {
             for request in &mut lines {
                 request.sectors = SectorMask::ALL;
@@ -378,6 +386,7 @@ impl Machine {
             way: way.index(),
             warp: NONE,
             next: NONE,
+            work: 0,
             since,
         });
         self.sms[sm as usize].memory.l1.enqueue_waiter(way, waiter, &mut self.requests);
@@ -433,6 +442,7 @@ impl Machine {
             way,
             warp: NONE,
             next: NONE,
+            work: line.work,
             since,
         };
         let awaited = request.expects_reply();

@@ -1,6 +1,6 @@
 //! SMs on memory stacks: their path to memory.
 //!
-//! Such an SM has the L1, the constant cache and the TLB of any other, but no L2: what misses goes to a vault of its own
+//! Such an SM has the L1, the constant cache and the TLB of any other, with walks of its own, but no L2: what misses goes to a vault of its own
 //! stack at once, and to one of another stack over the link between the two. Stores go through. The SMs of stacks stand behind
 //! those of the GPU in the machine's list, in the order of the stacks.
 
@@ -23,7 +23,7 @@ impl Machine {
         sm >= self.config.sm.count
     }
 
-    fn stack_of_sm(&self, sm: u32) -> StackId {
+    pub(super) fn stack_of_sm(&self, sm: u32) -> StackId {
         StackId(sm - self.config.sm.count)
     }
 

@@ -100,6 +100,13 @@ impl Stacks {
         arrival
     }
 
+    /// Asks another stack for one sector, such as an entry of the page table: when it would be there if that stack had it at hand.
+    pub(super) fn fetch_from_peer(&mut self, own: StackId, home: StackId, leaves: Picos) -> Picos {
+        let (address, sector) = (Bytes(self.address), Bytes(SECTOR_BYTES));
+        let asked = self.over_cross_link(own, home, |link, way| link.send(way, leaves, address));
+        self.over_cross_link(home, own, |link, way| link.send_first(way, asked, sector))
+    }
+
     /// Sends data from one stack to another: when they are there.
     pub(super) fn reply_to_peer(&mut self, from: StackId, to: StackId, sectors: SectorMask, ready: Picos) -> Picos {
         self.over_cross_link(from, to, |link, way| link.send(way, ready, data_bytes(sectors)))

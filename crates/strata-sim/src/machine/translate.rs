@@ -3,16 +3,26 @@
 //! Without a paging mechanism (`paging.rs`), translation only costs time, and nothing at all unless the configuration turns
 //! it on. With one, an access to the mechanism's memory that no TLB can translate walks the page table and hears where its
 //! page is; other memory is translated as if there were none.
+//!
+//! An SM on a memory stack has a TLB and walks of its own, past the shared TLB (TOM, section 4.4.1): its walk takes as long as one of
+//! the GPU where the entry lies on its own stack, and crosses the link to another stack and back where it does not. Page tables are set
+//! up before anything is offloaded, so nothing is ever shot down there.
 
 use super::sm_memory::LineOp;
 use super::{Event, Machine};
 use crate::cache::Tags;
 use crate::config::GpuConfig;
-use crate::seam::{PageId, PageRange};
+use crate::seam::{PageId, PageRange, Place};
 use strata_core::{LINE_BYTES, LineAddr};
 
 /// Ways of a set; a choice: enough that a fully associative TLB would hardly miss less.
 const WAYS: u32 = 8;
+
+/// Entries of a page table in a line: 8 B each, as NVIDIA's (choice).
+const ENTRIES: u64 = LINE_BYTES / 8;
+
+/// The first line of the page table; a choice: no allocation comes so far.
+const TABLE: u64 = 1 << 40;
 
 /// A TLB: a tag array of pages.
 struct Tlb(Tags);
@@ -73,6 +83,11 @@ impl Tlbs {
         range.first.0 * self.lines_per_page..(range.first.0 + range.pages) * self.lines_per_page
     }
 
+    /// The line of the page table that has the entry of a page: behind all memory, in the order of the pages.
+    pub(super) fn entry_of(page: PageId) -> LineAddr {
+        LineAddr(TABLE + page.0 / ENTRIES)
+    }
+
     /// TLB shootdown: invalidates pages in all TLBs.
     pub(super) fn invalidate(&mut self, range: PageRange) {
         for page in (range.first.0..range.first.0 + range.pages).map(PageId) {
@@ -97,17 +112,41 @@ impl Machine {
         }
     }
 
+    /// The SM of a stack misses its TLB at core cycle `at` and walks the page table: when it has the entry.
+    fn walk_from_stack(&mut self, sm: u32, page: PageId, at: u64) -> u64 {
+        self.stats.tlb_misses += 1;
+        self.stats.tlb_walks += 1;
+        if let Some(tlbs) = &mut self.tlbs {
+            tlbs.of_sm[sm as usize].insert(page);
+        }
+        let walked = at + u64::from(self.config.tlb.walk_cycles);
+        let (own, leaves, is_ideal) = (self.stack_of_sm(sm), self.core_time(at), self.offload_is_ideal());
+        let Some(stacks) = &mut self.stacks else { return walked };
+        let home = stacks.map.stack_of(stacks.map.place(Tlbs::entry_of(page)).partition);
+        if home == own || is_ideal {
+            return walked;
+        }
+        let away = stacks.fetch_from_peer(own, home, leaves) - leaves;
+        self.core_cycle(self.core_time(walked) + away)
+    }
+
     fn translate_by_tlb(&mut self, op: LineOp, at: u64) {
         let paged = self.is_paged(op.access.line);
         if !paged && !self.config.tlb.enabled {
             self.issue_access(op, at);
             return;
         }
+        let is_on_stack = self.is_stack_sm(op.sm);
         let Some(tlbs) = &mut self.tlbs else { return };
         self.stats.tlb_accesses += 1;
         let page = tlbs.page_of(op.access.line);
-        let tlb = &self.config.tlb;
         let in_sm = tlbs.of_sm[op.sm as usize].look_up(page);
+        if is_on_stack && !paged {
+            let ready = if in_sm { at } else { self.walk_from_stack(op.sm, page, at) };
+            self.issue_access(op, ready);
+            return;
+        }
+        let tlb = &self.config.tlb;
         let known = in_sm || tlbs.shared.look_up(page);
         let mut ready = at;
         if !in_sm {

@@ -30,6 +30,12 @@ impl Ready {
     }
 }
 
+/// A segment that was asked for before its time; `stop` is what comes after it, `None` if there is no such segment.
+pub(super) struct Ahead {
+    pub(super) batch: OpBatch,
+    pub(super) stop: Option<Stop>,
+}
+
 /// A cycle that never comes.
 pub(super) const NEVER: u64 = u64::MAX;
 
@@ -53,6 +59,12 @@ pub(super) struct WarpState {
     pub(super) issued: u64,
     /// What comes after the batch.
     pub(super) stop: Stop,
+    /// The batch is of several turns of a loop, each operation of each once.
+    pub(super) unrolled: bool,
+    /// Code of the batch was not at its SM when it began.
+    pub(super) fetches: bool,
+    /// The segment after the batch, if it was asked for to see whether it is one more turn.
+    pub(super) ahead: Ahead,
     /// When each register is ready, by slot of the view.
     pub(super) ready: Vec<Ready>,
     /// The next operation issues no earlier than this.
@@ -75,10 +87,10 @@ pub(super) struct WarpState {
 
 impl WarpState {
     pub(super) fn new() -> Self {
-        Self::with_buffers(OpBatch::with_room(), Vec::new())
+        Self::with_buffers(OpBatch::with_room(), OpBatch::default(), Vec::new())
     }
 
-    fn with_buffers(batch: OpBatch, ready: Vec<Ready>) -> Self {
+    fn with_buffers(batch: OpBatch, ahead: OpBatch, ready: Vec<Ready>) -> Self {
         Self {
             sm: 0,
             cta: 0,
@@ -90,6 +102,9 @@ impl WarpState {
             slots_taken: 0,
             issued: NEVER,
             stop: Stop::Ready,
+            unrolled: false,
+            fetches: false,
+            ahead: Ahead { batch: ahead, stop: None },
             ready,
             time: 0,
             started: 0,
@@ -105,10 +120,11 @@ impl WarpState {
     /// A warp of a new CTA in the place of an old one, whose buffers it keeps.
     pub(super) fn restart(&mut self, cta: u64, sm: u32, scheduler: u32, at: u64) {
         let (mut batch, mut ready) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.ready));
+        let ahead = std::mem::take(&mut self.ahead.batch);
         batch.clear();
         ready.fill(Ready::at(0));
         let epoch = self.epoch + 1;
-        *self = Self { sm, cta, epoch, scheduler, time: at, started: at, ..Self::with_buffers(batch, ready) };
+        *self = Self { sm, cta, epoch, scheduler, time: at, started: at, ..Self::with_buffers(batch, ahead, ready) };
     }
 
     /// Asks the host's caches for its scoreboard and its operations.
@@ -127,12 +143,44 @@ impl WarpState {
         self.blocked != NONE
     }
 
+    /// The program counter of an operation of its view.
+    #[inline]
+    pub(super) fn pc_of(&self, op: &MicroOp) -> u32 {
+        let ops = &self.batch.ops;
+        if self.unrolled {
+            ops[usize::from(op.index)].pc
+        } else {
+            ops.first().map_or(0, |o| o.pc) + u32::from(op.index)
+        }
+    }
+
+    /// Adds the turn of a loop that was asked for to the batch, if it is one like the first.
+    pub(super) fn append_turn(&mut self, length: usize) -> bool {
+        let Self { batch, ahead, .. } = self;
+        let alike = ahead.stop == Some(Stop::Ready)
+            && ahead.batch.ops.len() == length
+            && ahead
+                .batch
+                .ops
+                .iter()
+                .zip(&batch.ops)
+                .all(|(next, first)| (next.pc, next.mask) == (first.pc, first.mask));
+        if alike {
+            batch.append(&ahead.batch);
+            ahead.stop = None;
+        }
+        alike
+    }
+
     /// The operations of the batch that an operation of its view stands for: one, or one per memory if a generic access
     /// was split.
     pub(super) fn executed(&self, op: &MicroOp) -> &[strata_core::WarpOp] {
         let ops = &self.batch.ops;
-        let pc = ops[0].pc + u32::from(op.index);
         let index = usize::from(op.index);
+        if self.unrolled {
+            return &ops[index..=index];
+        }
+        let pc = ops[0].pc + u32::from(op.index);
         if ops.get(index).is_some_and(|o| o.pc == pc) && ops.get(index + 1).is_none_or(|o| o.pc != pc) {
             return &ops[index..=index];
         }

@@ -74,6 +74,9 @@ pub struct Terms {
     pub is_coherent: bool,
     /// The SM of a stack drops its cache at every spawn; else only where the block might find old data in it.
     pub drops_at_every_spawn: bool,
+    /// The stack that a mechanism is asked about is the one that holds most of the lines that the block's first segment accesses, but
+    /// for those that all lanes share; else that of the first access.
+    pub follows_most_lines: bool,
 }
 
 impl Default for Terms {
@@ -88,6 +91,7 @@ impl Default for Terms {
             is_ideal: false,
             is_coherent: true,
             drops_at_every_spawn: false,
+            follows_most_lines: false,
         }
     }
 }

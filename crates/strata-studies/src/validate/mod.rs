@@ -4,10 +4,14 @@
 //! and then the score over all rows has none either. A row out of its range is a finding, not an error; a program that
 //! fails or computes the wrong result is told apart from both.
 
+mod card_program;
 mod kernels;
+mod page;
+mod plot;
 mod report;
 mod score;
 
+pub use card_program::CardProgram;
 pub use score::{Pair, Score};
 
 use crate::silicon::{Kernels, Microbenchmarks, Quantity, Silicon};
@@ -28,6 +32,8 @@ pub struct ValidateRequest {
     pub gpu: Option<String>,
     /// Changes to the machine or machines, `key=value`.
     pub set: Vec<String>,
+    /// What the microbenchmarks measured on a user's card, which the machine stands for: these rows and no others.
+    pub silicon: Option<Microbenchmarks>,
 }
 
 /// One quantity that silicon measured, and what the machine says.
@@ -132,6 +138,9 @@ fn score_of<'r>(rows: impl Iterator<Item = &'r Row>, value: fn(&Row) -> Option<f
 /// Compares the machine with silicon; `progress` is told before each program.
 pub fn validate(request: &ValidateRequest, progress: &mut dyn FnMut(Step<'_>)) -> Result<Validation, LabError> {
     let silicon = Silicon::built_in();
+    if let Some(measured) = &request.silicon {
+        return beside_card(request, measured, silicon, progress);
+    }
     let (micro, kernels, programs) = (&silicon.microbenchmarks, &silicon.kernels, &silicon.programs);
     let own = [&micro.gpu, &kernels.gpu, &programs.gpu].map(String::as_str);
     let micro_machine = machine(request, own, 0, false)?;
@@ -171,6 +180,32 @@ pub fn validate(request: &ValidateRequest, progress: &mut dyn FnMut(Step<'_>)) -
         at_clocks.push((mhz, rows.into_iter().filter(Row::is_cycles_of_kernel).collect()));
     }
     Ok(Validation { microbenchmarks, kernels: kernel_rows, programs: program_rows, at_clocks, failures, silicon })
+}
+
+/// Compares a machine with what its user's card measured.
+fn beside_card(
+    request: &ValidateRequest,
+    measured: &Microbenchmarks,
+    silicon: Silicon,
+    progress: &mut dyn FnMut(Step<'_>),
+) -> Result<Validation, LabError> {
+    let gpu = gpus::gpu(&measured.gpu, &request.set)?.config;
+    let machine = Subject { gpu, judged: true, profiled: false };
+    let (mut done, of) = (0, measured.rows.len());
+    let mut begins = |name: &str| {
+        progress(Step { done, of, name });
+        done += 1;
+    };
+    let mut failures = Vec::new();
+    let rows = measure(&machine, measured, &mut begins, &mut failures);
+    let microbenchmarks = Some((machine.gpu.name, rows));
+    let silicon = Silicon { microbenchmarks: measured.clone(), ..silicon };
+    Ok(Validation { microbenchmarks, kernels: None, programs: None, at_clocks: Vec::new(), failures, silicon })
+}
+
+/// Every row of the microbenchmarks on a machine that stands for their card.
+pub(crate) fn measure_microbenchmarks(gpu: GpuConfig, table: &Microbenchmarks, failures: &mut Vec<String>) -> Vec<Row> {
+    measure(&Subject { gpu, judged: true, profiled: false }, table, &mut |_| {}, failures)
 }
 
 /// The machine that a table runs on.
@@ -270,7 +305,7 @@ mod tests {
     use super::*;
 
     fn check(gpu: Option<&str>, expected: [Option<(&str, bool)>; 3]) {
-        let request = ValidateRequest { gpu: gpu.map(Into::into), set: vec!["sm.count=2".into()] };
+        let request = ValidateRequest { gpu: gpu.map(Into::into), set: vec!["sm.count=2".into()], silicon: None };
         let silicon = Silicon::built_in();
         let own = [&silicon.microbenchmarks.gpu, &silicon.kernels.gpu, &silicon.programs.gpu].map(String::as_str);
         let found = [0, 1, 2].map(|table| {

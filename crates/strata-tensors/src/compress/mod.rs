@@ -22,6 +22,7 @@ pub use strata_heatmap::HeatMap;
 use crate::tensors::TensorFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use strata_buddy::{Allocation, Design, Histogram, Profile};
@@ -86,10 +87,7 @@ pub struct Compression {
 /// Measures files.
 pub fn compress(request: &CompressRequest, watch: &mut Watcher<'_>) -> Result<Compression, LabError> {
     let start = Instant::now();
-    if !(0.0..=1.0).contains(&request.rule.threshold) {
-        let message = format!("the Buddy Threshold is a share of entries, from 0 to 1, not {}", request.rule.threshold);
-        return Err(LabError::Request(message));
-    }
+    check(&request.rule)?;
     let of = all_bytes(&request.files)?;
     if let Some(folder) = &request.heat_maps {
         fs::create_dir_all(folder).map_err(|error| LabError::io("write", folder, error))?;
@@ -103,13 +101,47 @@ pub fn compress(request: &CompressRequest, watch: &mut Watcher<'_>) -> Result<Co
         let measured = measure::measure(&mut file, &request.codecs, map.as_ref().map(|(_, map)| map), &mut watch)?;
         let heat_map = map.map(|(folder, map)| save(&map, &folder.join(unused_name(path, &mut names)))).transpose()?;
         done += file.bytes();
+        files.push(FileCompression { heat_map, ..FileCompression::of(path, &file, measured) });
+    }
+    Ok(Compression::of(files, &request.codecs, request.rule, start))
+}
+
+/// Measures tensors that are open, which results call `path`.
+pub fn compress_tensors<R: Read + Seek + Send>(
+    mut file: TensorFile<R>,
+    path: &Path,
+    codecs: &[Codec],
+    rule: Rule,
+    watch: &mut Watcher<'_>,
+) -> Result<Compression, LabError> {
+    let start = Instant::now();
+    check(&rule)?;
+    let of = file.bytes();
+    let measured = measure::measure(&mut file, codecs, None, &mut |done| watch(Progress { file: path, done, of }))?;
+    Ok(Compression::of(vec![FileCompression::of(path, &file, measured)], codecs, rule, start))
+}
+
+fn check(rule: &Rule) -> Result<(), LabError> {
+    if (0.0..=1.0).contains(&rule.threshold) {
+        return Ok(());
+    }
+    let message = format!("the Buddy Threshold is a share of entries, from 0 to 1, not {}", rule.threshold);
+    Err(LabError::Request(message))
+}
+
+impl FileCompression {
+    fn of<R: Read + Seek>(path: &Path, file: &TensorFile<R>, measured: measure::Measured) -> Self {
         let described = file.tensors().iter().map(|tensor| (tensor.name.clone(), tensor.bytes));
         let tensors = described.zip(measured.tensors).map(|((name, bytes), counts)| (name, bytes, counts)).collect();
-        files.push(FileCompression { path: path.clone(), tensors, values: measured.values, heat_map });
+        Self { path: path.to_owned(), tensors, values: measured.values, heat_map: None }
     }
-    let choice = profile(&files).choose(Design::ZeroPage, &request.rule);
-    let seconds = start.elapsed().as_secs_f64();
-    Ok(Compression { files, codecs: request.codecs.clone(), rule: request.rule, choice, seconds })
+}
+
+impl Compression {
+    fn of(files: Vec<FileCompression>, codecs: &[Codec], rule: Rule, start: Instant) -> Self {
+        let choice = profile(&files).choose(Design::ZeroPage, &rule);
+        Self { files, codecs: codecs.to_vec(), rule, choice, seconds: start.elapsed().as_secs_f64() }
+    }
 }
 
 /// Bytes of all tensors, once it is known that every file describes its own well; else all errors.

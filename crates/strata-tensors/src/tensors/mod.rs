@@ -131,6 +131,23 @@ impl<R: Read + Seek> TensorFile<R> {
                 }]
             }
         };
+        Self::with(source, tensors)
+    }
+
+    /// Tensors that lie one behind the other in `reader`, by name and size; errors call it `path`.
+    pub fn of(path: &str, tensors: Vec<(String, u64)>, reader: R) -> Result<Self, TensorError> {
+        let length = tensors.iter().map(|(_, bytes)| bytes).sum();
+        let mut start = 0;
+        let stored = tensors.into_iter().map(|(name, bytes)| {
+            let packing = Packing::stored(start, bytes);
+            start += bytes;
+            Tensor { name, bytes, packing }
+        });
+        let tensors = stored.collect();
+        Self::with(Source { path: path.to_owned(), reader, length }, tensors)
+    }
+
+    fn with(source: Source<R>, tensors: Vec<Tensor>) -> Result<Self, TensorError> {
         let mut names = BTreeSet::new();
         if let Some(twice) = tensors.iter().find(|tensor| !names.insert(tensor.name.as_str())) {
             let cause = format!("two tensors are called `{}`", twice.name);

@@ -4,7 +4,6 @@
 //! integers and exactly rounded operations are used: a seed gives the same graph on every machine.
 
 use crate::rng::Rng;
-use strata_host::HostError;
 
 /// A link between two nodes.
 pub(crate) type Link = (u32, u32);
@@ -43,6 +42,43 @@ pub(crate) fn rmat(rng: &mut Rng, nodes: u32, per_node: u32) -> Vec<Link> {
             (names[row], names[col])
         })
         .collect()
+}
+
+/// Authors who wrote together (`coAuthorsDBLP` of the tenth DIMACS challenge: 299 067 authors, 977 676 links, none without, the
+/// busiest with 336). Papers appear one after another, with two to seven authors. Seven seats of ten go to somebody
+/// who had one of the last papers' seats, the others to newcomers: careers begin and end, so degrees fall off as a power and are
+/// cut off at some hundreds, where a recursive matrix of this size has hubs of thousands and a third of its nodes without a link.
+///
+/// Authors are then renamed at random: how that file numbers them is not published, and no nearness is assumed.
+pub(crate) fn coauthors(rng: &mut Rng, authors: u32) -> Vec<Link> {
+    /// Papers of a hundred that have at most 2, 3, ... authors.
+    const AT_MOST: [u32; 6] = [61, 88, 96, 98, 99, 100];
+    /// Seats of a hundred that go to somebody who has written before.
+    const AGAIN: u32 = 72;
+    // Who has one of the last seats is still writing; a tenth as many as there are authors.
+    let active = (authors / 10).max(1);
+    let names = permutation(rng, authors);
+    let mut seats: Vec<u32> = Vec::new();
+    let mut links = Vec::new();
+    let mut newcomer = 0;
+    while newcomer < authors {
+        let draw = rng.below(100);
+        let size = 2 + AT_MOST.iter().filter(|most| draw >= **most).count();
+        let first = seats.len();
+        for _ in 0..size {
+            let back = 1 + rng.below(active) as usize;
+            let again = rng.below(100) < AGAIN && back <= first;
+            let author = if again || newcomer == authors { seats[first.saturating_sub(back)] } else { newcomer };
+            newcomer += u32::from(author == newcomer);
+            if !seats[first..].contains(&author) {
+                seats.push(author);
+            }
+        }
+        for (k, a) in seats[first..].iter().enumerate() {
+            links.extend(seats[first..first + k].iter().map(|b| (names[*a as usize], names[*b as usize])));
+        }
+    }
+    links
 }
 
 /// The graph of the five-point stencil: every node links to those above, below, left and right of it. What a
@@ -111,15 +147,11 @@ pub(crate) fn permutation(rng: &mut Rng, count: u32) -> Vec<u32> {
     numbers
 }
 
-/// A different random value in [0, 1) for every node; an error if there are more nodes than such numbers.
-pub(crate) fn distinct_values(rng: &mut Rng, nodes: usize) -> Result<Vec<f32>, HostError> {
-    const MOST: usize = 1 << f32::MANTISSA_DIGITS;
-    if nodes > MOST {
-        let reason = format!("{nodes} nodes need different values; there are {MOST}: use a smaller graph");
-        return Err(HostError::Call { call: "run", reason });
-    }
-    let scale = 1.0 / nodes.next_power_of_two() as f32;
-    Ok(permutation(rng, nodes as u32).into_iter().map(|rank| rank as f32 * scale).collect())
+/// A random priority for every node, below 2048 as in the public ports of Pannotia: they repeat, and who compares them must
+/// break ties.
+pub(crate) fn priorities(rng: &mut Rng, nodes: usize) -> Vec<i32> {
+    const RANGE: u32 = 2048;
+    (0..nodes).map(|_| rng.below(RANGE) as i32).collect()
 }
 
 #[cfg(test)]
@@ -139,7 +171,14 @@ mod tests {
     #[test]
     fn generated_graphs_are_symmetric() {
         let mut rng = Rng::new(4, "graph");
-        for links in [uniform(&mut rng, 256, 4), rmat(&mut rng, 256, 4), mesh(16, 16), circuit(&mut rng, 16, 16)] {
+        let graphs = [
+            uniform(&mut rng, 256, 4),
+            rmat(&mut rng, 256, 4),
+            coauthors(&mut rng, 256),
+            mesh(16, 16),
+            circuit(&mut rng, 16, 16),
+        ];
+        for links in graphs {
             let graph = Csr::from_links(256, &links);
             for node in 0..graph.nodes() {
                 for &neighbour in graph.neighbours(node) {
@@ -154,6 +193,17 @@ mod tests {
         let mut rng = Rng::new(5, "graph");
         assert!(degrees(4096, &uniform(&mut rng, 4096, 3)).into_iter().max() < Some(24));
         assert!(degrees(4096, &rmat(&mut rng, 4096, 3)).into_iter().max() > Some(100));
+    }
+
+    #[test]
+    fn authors_are_as_many_as_busy_and_as_seldom_alone_as_in_the_published_graph() {
+        let degrees = degrees(299_067, &coauthors(&mut Rng::new(1, "graph"), 299_067));
+        let links = degrees.iter().sum::<usize>() / 2;
+        assert!(links.abs_diff(977_676) < 20_000, "{links}");
+        let busiest = degrees.iter().max().copied().unwrap_or(0);
+        assert!((250..450).contains(&busiest), "{busiest}");
+        // The last newcomer may find nobody else on a paper of which all seats are taken.
+        assert!(degrees.iter().filter(|d| **d == 0).count() <= 1);
     }
 
     #[test]
@@ -184,12 +234,12 @@ mod tests {
     }
 
     #[test]
-    fn values_are_distinct_or_refused() {
-        let mut values = distinct_values(&mut Rng::new(9, "values"), 1000).expect("a thousand");
-        assert!(values.iter().all(|value| (0.0..1.0).contains(value)));
-        values.sort_unstable_by(f32::total_cmp);
-        assert!(values.is_sorted_by(|a, b| a < b));
-        assert!(distinct_values(&mut Rng::new(9, "values"), (1 << 24) + 1).is_err());
+    fn priorities_are_small_and_repeat() {
+        let mut values = priorities(&mut Rng::new(9, "values"), 10_000);
+        assert!(values.iter().all(|value| (0..2048).contains(value)));
+        values.sort_unstable();
+        values.dedup();
+        assert!((2000..=2048).contains(&values.len()), "{}", values.len());
     }
 
     #[test]

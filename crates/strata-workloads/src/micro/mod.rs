@@ -111,6 +111,13 @@ pub fn find(name: &str) -> Option<&'static Micro> {
     all().find(|micro| micro.name.eq_ignore_ascii_case(name))
 }
 
+/// A CUDA program that measures all of them on a card and prints what `strata validate --silicon` reads.
+pub fn cuda_program() -> String {
+    const KERNELS: &str = include_str!("../../../../workloads/micro/micro.cu");
+    const HOST: &str = include_str!("../../../../workloads/micro/host.cu");
+    format!("{KERNELS}\n{HOST}")
+}
+
 /// The PTX of all of them.
 pub const MODULE: Module = module!("micro");
 
@@ -172,6 +179,14 @@ mod tests {
         let entries = MODULE.ptx.lines().filter_map(|line| line.strip_prefix(".visible .entry "));
         let kernels: BTreeSet<_> = entries.map(|line| line.split('(').next().unwrap_or(line).to_owned()).collect();
         assert_eq!(kernels, MODULE.resources().keys().cloned().collect());
+    }
+
+    #[test]
+    fn the_program_for_cards_has_every_one() {
+        let program = cuda_program();
+        let missing: Vec<_> =
+            all().filter(|m| !program.contains(&format!("{{\"{}\"", m.name))).map(|m| m.name).collect();
+        assert_eq!(missing, Vec::<&str>::new());
     }
 
     #[test]

@@ -28,8 +28,8 @@ const SHAPES: [(Size, Shape); 6] = [
     (Size::Tiny, Shape::of(1000)),
     (Size::Small, Shape::of(1 << 19)),
     (Size::Medium, Shape::of(1 << 22)),
-    // The graphs that come with ISPASS-2009 and Rodinia; the two papers name none.
-    (Size::PaperCmd, Shape::of(1 << 16)),
+    // As many nodes as Rodinia's `graph1MW_6`; the two papers name no graph.
+    (Size::PaperCmd, Shape::of(1_000_000)),
     (Size::PaperTom, Shape::of(1_000_000)),
     (Size::PaperUvm, Shape::of(1 << 18)),
 ];

@@ -2,7 +2,7 @@
 
 use crate::check::exact;
 use crate::gpu::{Gpu, blocks};
-use crate::graph::generate::{distinct_values, mesh};
+use crate::graph::generate::{mesh, priorities};
 use crate::graph::{Csr, Graph};
 use crate::module::module;
 use crate::program::{OnGraphs, Program, sizes};
@@ -23,7 +23,7 @@ const SHAPES: [(Size, Shape); 4] = [
     (Size::Tiny, Shape { rows: 20, cols: 30 }),
     (Size::Small, Shape { rows: 512, cols: 512 }),
     (Size::Medium, MEDIUM),
-    // The paper names no graph.
+    // CMD names no graph.
     (Size::PaperCmd, MEDIUM),
 ];
 
@@ -55,7 +55,7 @@ fn run(shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError
 fn choose(graph: &Csr, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostError> {
     const BLOCK: usize = 256;
     let count = graph.nodes();
-    let values = distinct_values(&mut Rng::new(seed, "values"), count)?;
+    let values = priorities(&mut Rng::new(seed, "values"), count);
     let n = count as i32;
     let grid = blocks(count, BLOCK);
 
@@ -65,7 +65,7 @@ fn choose(graph: &Csr, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostErro
     let set = gpu.array("s_array", count)?;
     let state = gpu.array::<i32>("c_array", count)?;
     let next_state = gpu.array::<i32>("c_array_u", count)?;
-    let smallest = gpu.array::<f32>("min_array", count)?;
+    let smallest = gpu.array::<i32>("min_array", count)?;
     let again = gpu.array("stop", 1)?;
     gpu.launch("mis_init", grid, BLOCK as u32, &[set.into(), state.into(), next_state.into(), n.into()])?;
     loop {
@@ -85,9 +85,9 @@ fn choose(graph: &Csr, seed: u64, gpu: &mut Gpu<'_>) -> Result<Outcome, HostErro
 }
 
 /// The set that is found by asking every node in the order of the values: values that stay make the rounds find the same.
-fn greedy(graph: &Csr, values: &[f32]) -> Vec<i32> {
+fn greedy(graph: &Csr, values: &[i32]) -> Vec<i32> {
     let mut order: Vec<usize> = (0..graph.nodes()).collect();
-    order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
+    order.sort_unstable_by_key(|node| (values[*node], *node));
     let mut set = vec![0; graph.nodes()];
     for node in order {
         if graph.neighbours(node).iter().all(|neighbour| set[*neighbour as usize] != IN_SET) {
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_set_has_no_neighbours_and_no_room() {
         let graph = Csr::from_links(600, &mesh(20, 30));
-        let values = distinct_values(&mut Rng::new(2, "values"), 600).expect("few");
+        let values: Vec<i32> = priorities(&mut Rng::new(2, "values"), 600).into_iter().map(|v| v % 8).collect();
         let set = greedy(&graph, &values);
         for node in 0..600 {
             let near = graph.neighbours(node).iter().filter(|n| set[**n as usize] == IN_SET).count();
@@ -115,6 +115,7 @@ mod tests {
     #[test]
     fn the_smallest_values_of_a_path_come_first() {
         let path = Csr::from_links(5, &[(0, 1), (1, 2), (2, 3), (3, 4)]);
-        assert_eq!(greedy(&path, &[0.5, 0.1, 0.2, 0.3, 0.4]), [0, IN_SET, 0, IN_SET, 0]);
+        assert_eq!(greedy(&path, &[5, 1, 2, 3, 4]), [0, IN_SET, 0, IN_SET, 0]);
+        assert_eq!(greedy(&path, &[7; 5]), [IN_SET, 0, IN_SET, 0, IN_SET], "of equals the earlier is smaller");
     }
 }

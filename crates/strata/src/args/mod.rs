@@ -66,6 +66,7 @@ pub(crate) enum Command {
     Profile(Profile),
     Reproduce(Reproduce),
     Validate(Validate),
+    Calibrate(Calibrate),
     Bench(Bench),
     Fingerprint(Fingerprint),
     Compress(Compress),
@@ -276,6 +277,9 @@ Examples:
   strata validate --gpu titan-v          the table of one card
   strata validate --set l2.latency=140   what a parameter changes
   strata validate --gpu v100             all rows on another machine: shown, not judged
+  strata validate --emit-cuda micro      the microbenchmarks as a CUDA program, for a machine with a card
+  strata validate --silicon card.toml --gpu v100
+                                         a machine beside what that program printed
 
 Exit status: 0 every program ran, whatever its row says, 1 a program failed, 2 bad usage or bad input.";
 
@@ -289,6 +293,50 @@ pub(crate) struct Validate {
     /// Change a parameter of the machines; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Write the microbenchmarks as a CUDA program, with a script that runs it on a card, and measure nothing
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["gpu", "set", "silicon", "json"])]
+    pub(crate) emit_cuda: Option<PathBuf>,
+    /// Write a page with all rows and a plot of cycles against silicon into this directory, too
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// What the microbenchmarks printed on a card, which `--gpu` stands for
+    #[arg(long, value_name = "FILE", requires = "gpu")]
+    pub(crate) silicon: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const CALIBRATE_EXAMPLES: &str = "\
+Examples:
+  strata validate --emit-cuda micro            then, on the machine with the card: cd micro && ./collect > card.toml
+  strata calibrate card.toml --gpu v100        a preset fitted to that card, from the nearest that there is
+  strata calibrate card.toml --gpu v100 --set sm.count=68 --set 'clock.core=1350 MHz'
+                                               with what is known of the card
+  strata calibrate card.toml --gpu v100 --only l2.latency --only l1.latency
+
+Each parameter is fitted to the one microbenchmark that shows it, within what hardware can have.
+Exit status: 0 the preset was written, 1 a microbenchmark failed, 2 bad usage or bad input.";
+
+/// Fit a preset to what the microbenchmarks measured on a card
+#[derive(Args)]
+#[command(after_help = CALIBRATE_EXAMPLES)]
+pub(crate) struct Calibrate {
+    /// What the program of `strata validate --emit-cuda` printed on the card
+    #[arg(value_name = "SILICON")]
+    pub(crate) silicon: PathBuf,
+    /// Preset to begin with, or path of a `.toml` file
+    #[arg(long, value_name = "NAME")]
+    pub(crate) gpu: String,
+    /// Change a parameter that is known; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Fit this parameter, and those named likewise, only
+    #[arg(long, value_name = "KEY")]
+    pub(crate) only: Vec<String>,
+    /// The GPU file to write [default: NAME-calibrated.toml]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -421,6 +469,7 @@ impl Arguments {
             | Command::Profile(Profile { json, .. })
             | Command::Reproduce(Reproduce { json, .. })
             | Command::Validate(Validate { json, .. })
+            | Command::Calibrate(Calibrate { json, .. })
             | Command::Bench(Bench { json, .. })
             | Command::Fingerprint(Fingerprint { json, .. })
             | Command::Compress(Compress { json, .. })

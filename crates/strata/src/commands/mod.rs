@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod bench;
+pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;

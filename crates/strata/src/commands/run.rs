@@ -1,6 +1,7 @@
 //! `strata run`.
 
 use crate::args::Run;
+use crate::caller::Caller;
 use crate::output::{self, Failure};
 use crate::progress;
 use indicatif::ProgressBar;
@@ -66,6 +67,10 @@ pub(super) fn request(args: Run, what: What, registry: &Registry) -> Result<RunR
 
 /// What the device program prints is its output, unless standard output belongs to the JSON object.
 pub(super) fn monitor(bar: ProgressBar, json: bool) -> Monitor {
+    if let Some(caller) = Caller::here() {
+        let stop = caller.stop().clone();
+        return Monitor::new(move |printed| caller.hear_printed(printed)).stopped_by(stop);
+    }
     Monitor::new(move |printed| {
         // A closed pipe is found out when the result is printed.
         let _ = bar.suspend(|| if json { io::stderr().write_all(printed) } else { output::bytes(printed) });

@@ -134,7 +134,7 @@ fn dry_run(args: &Sweep, points: &Points, left: &[&Point], store: &Store, jobs: 
 /// Runs points on this machine.
 fn run_here(points: &[&Point], store: &Store, jobs: usize) -> Result<(), LabError> {
     let mut line = Series::new();
-    let ran = engine::local(points, store, jobs, &mut |progress| {
+    let ran = engine::local(points, store, jobs, &output::stop_sign(), &mut |progress| {
         let ended = progress.done + progress.reused + progress.failed;
         let failed = if progress.failed > 0 { format!("{} failed, ", progress.failed) } else { String::new() };
         line.begins(ended, progress.of, &format!("{failed}{}", progress.running));
@@ -167,10 +167,9 @@ fn run_on_slurm(args: &Sweep, points: &[&Point], store: &Store, folder: &Path) -
 
 fn run_array(args: &Sweep, points: &[&Point], store: &Store, folder: &Path) -> Result<(), LabError> {
     let absolute = |path: &PathBuf| std::path::absolute(path).map_err(|e| LabError::io("find", path, e));
-    let this = std::env::current_exe().map_err(|e| LabError::io("find", &PathBuf::from("this executable"), e))?;
-    let words =
-        [&this, &PathBuf::from("sweep"), &absolute(&args.plan)?, &PathBuf::from("--store"), &store.root().to_owned()];
-    let command = words.iter().map(|word| word.display().to_string()).collect();
+    let mut command = output::this_command()?;
+    let words = [Path::new("sweep"), &absolute(&args.plan)?, Path::new("--store"), store.root()];
+    command.extend(words.iter().map(|word| word.display().to_string()));
     let options = slurm::Options { task_minutes: args.task_minutes, sbatch: args.slurm.clone(), command };
     let submitted = slurm::submit(points, store, folder, &options)?;
     output::message(&format!("Slurm job {}: {} tasks for {} points\n", submitted.job, submitted.tasks, points.len()));

@@ -7,8 +7,8 @@ use crate::machine::warp::{NEVER, Ready};
 use crate::machine::{Event, Machine};
 use crate::seam::StackId;
 use crate::time::Picos;
-use crate::view::{MemoryClass, View};
-use strata_core::{Addr, Bytes, Space};
+use crate::view::{MemoryClass, MicroOp, View};
+use strata_core::{Addr, Bytes, LANES, LineAddr, Space};
 
 impl Machine {
     /// A warp is about to issue a memory instruction at core cycle `at`: true if its block is offloaded instead.
@@ -22,7 +22,10 @@ impl Machine {
         let accesses = self.accesses(index, op);
         let global = accesses.iter().find(|(_, set)| set.space != Space::Shared);
         let Some(line) = global.and_then(|(_, set)| batch.first_address(set)).map(Addr::line) else { return false };
-        let Some(first) = self.stack_of_line(line) else { return false };
+        let Some(mut first) = self.stack_of_line(line) else { return false };
+        if self.offload.as_ref().is_some_and(|o| o.terms.follows_most_lines) {
+            first = self.stack_of_most_lines(index, view).unwrap_or(first);
+        }
         self.sample_utilization(at);
         let Some(offload) = &mut self.offload else { return false };
         offload.uses.clear();
@@ -51,6 +54,35 @@ impl Machine {
         (w.next, w.slots_taken, w.issued, w.time) = (0, 0, NEVER, at + 1);
         self.stack_stats.offloads += 1;
         true
+    }
+
+    /// The stack that holds most of the lines that a warp's segment accesses from its next operation on; of equal ones the
+    /// first. A line that all lanes read one word of says nothing: other warps read it, too.
+    fn stack_of_most_lines(&self, index: u32, view: &View) -> Option<StackId> {
+        let warp = &self.warps[index as usize];
+        let is_access =
+            |op: &&MicroOp| matches!(op.memory, MemoryClass::Load | MemoryClass::Store | MemoryClass::Generic);
+        let mut lines_on = vec![0u32; self.stacks.as_ref()?.links.len()];
+        let mut lines: Vec<LineAddr> = Vec::with_capacity(LANES);
+        for op in view.ops[warp.next as usize..].iter().filter(is_access) {
+            for (_, set) in self.accesses(index, op).iter().filter(|(_, set)| set.space != Space::Shared) {
+                let addresses = warp.batch.lanes(set);
+                let active = || (0..LANES).filter(|lane| set.mask >> lane & 1 != 0).map(|lane| addresses[lane]);
+                let word = active().next();
+                if active().all(|address| Some(address) == word) {
+                    continue;
+                }
+                lines.clear();
+                lines.extend(active().map(Addr::line));
+                lines.sort_unstable();
+                lines.dedup();
+                for stack in lines.iter().filter_map(|line| self.stack_of_line(*line)) {
+                    lines_on[stack.0 as usize] += 1;
+                }
+            }
+        }
+        let most = lines_on.iter().enumerate().rev().max_by_key(|(_, count)| **count)?;
+        (*most.1 > 0).then_some(StackId(most.0 as u32))
     }
 
     /// A warp has its turn: true if it is between SMs, so that it cannot issue.

@@ -4,13 +4,14 @@ use super::Offloader;
 use crate::config::load;
 use crate::machine::check::Mutation;
 use crate::machine::testing::run;
-use crate::machine::{Machine, MachineBuilder, MachineError};
-use crate::seam::{Arrival, Candidate, Offload, StackId, StackUse, Terms};
+use crate::machine::translate::Tlbs;
+use crate::machine::{KernelNeeds, Machine, MachineBuilder, MachineError};
+use crate::seam::{Arrival, Candidate, Offload, Place, StackId, StackUse, Terms};
 use crate::stats::StackStats;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 use strata_core::{Addr, Allocation, Bytes, HostEvent, LineAddr, OpInfo, WarpId};
-use strata_testkit::Instr;
+use strata_testkit::{Instr, Script};
 
 const A: u64 = 0x10_0000;
 
@@ -101,6 +102,73 @@ fn data_of_another_stack_come_over_the_link_between() {
     let (_, other) = lines();
     let near = counted(&[], &[0..=2], false, &[&[Instr::load(A), Instr::load(other), Instr::store(other)]]);
     assert_eq!(near.cross, (4 + 128) + (4 + 32 + 1), "an address and a line; an address, data and an acknowledgement");
+}
+
+/// Offloads everything to the stack that the machine names.
+struct Following(Always, bool);
+
+impl Offload for Following {
+    fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate> {
+        self.0.candidates(instructions)
+    }
+
+    fn terms(&self) -> Terms {
+        Terms { follows_most_lines: self.1, ..self.0.terms() }
+    }
+
+    fn consider(&mut self, arrival: &Arrival<'_>) -> bool {
+        self.0.consider(arrival)
+    }
+
+    fn decide(&mut self, candidate: usize, first: StackId, uses: &[StackUse]) -> Option<StackId> {
+        self.0.decide(candidate, first, uses)
+    }
+}
+
+#[test]
+fn a_block_goes_where_most_of_its_lines_are_and_shared_words_do_not_count() {
+    let (_, other) = lines();
+    let plain = machine(&[], &[], false);
+    let is_beside = |a: &u64| plain.stack_of_line(Addr(*a).line()) == plain.stack_of_line(Addr(other).line());
+    let second = (1..32).map(|k| A + 128 * k).filter(|&a| a != other).find(is_beside).expect("one of eight");
+    let cross = |follows: bool| {
+        let always = Always { blocks: vec![0..=3], is_ideal: false, told: Arc::default() };
+        let mut machine = machine_with(&[], Box::new(Following(always, follows)));
+        // One word for all lanes twice, then two lines of another stack; the block is over before the last load.
+        let script =
+            [Instr::load(A), Instr::load(A + 64), Instr::load_line(other), Instr::load_line(second), Instr::load(A)];
+        let mut source = Script::new(&[&script]).one_warp_per_cta().segments_of(4);
+        let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
+        machine.run_kernel(&mut source, &needs).expect("it runs");
+        machine.reading().stacks.cross
+    };
+    assert_eq!((cross(false), cross(true)), (2 * (4 + 128), 4 + 128));
+}
+
+#[test]
+fn a_sectored_l1_of_a_stack_fetches_what_is_read() {
+    let script = [Instr::load(A), Instr::load(A + 96)];
+    let reads = |set: &[&str]| counted(set, &[0..=1], false, &[&script]).near_reads;
+    assert_eq!((reads(&[]), reads(&["stacks.sectored_l1=true"])), (4, 2), "a line, or two sectors of it");
+}
+
+/// With pages of these sizes the entry of `A`'s page is on one stack or another.
+#[test]
+fn walks_of_stacks_cross_to_the_stack_of_the_entry() {
+    let walked = |page: &str| {
+        let mut machine = machine(&["tlb.enabled=true", &format!("tlb.page={page}")], &[0..=1], false);
+        let map = machine.stacks.as_ref().expect("it has stacks").map;
+        let tlbs = machine.tlbs.as_ref().expect("they are on");
+        let entry = Tlbs::entry_of(tlbs.page_of(Addr(A).line()));
+        let is_near = Some(map.stack_of(map.place(entry).partition)) == machine.stack_of_line(Addr(A).line());
+        run(&mut machine, &[&[Instr::load(A), Instr::load(A + 64)]]).expect("it runs");
+        let reading = machine.reading();
+        assert_eq!(reading.machine.tlb_walks, 1, "both words are on one page");
+        assert_eq!(reading.stacks.cross, if is_near { 0 } else { 4 + 32 }, "{page}");
+        is_near
+    };
+    let near = ["4KiB", "32KiB", "64KiB"].map(walked);
+    assert_eq!(near, [false, true, false]);
 }
 
 /// A tenth of a byte in a nanosecond.

@@ -74,7 +74,7 @@ impl Machine {
             let slice = self.interleave.home(named).slice;
             let s = &mut self.slices[usize::from(slice)];
             s.stats.copied += u64::from(copied.count());
-            let service = s.occupy(RequestKind::Read, copied, SectorMask::NONE, now, &self.config.l2);
+            let service = s.occupy(RequestKind::Read, copied, SectorMask::NONE, 0, now, &self.config.l2);
             self.count_service(RequestKind::Read, service);
             if copied == sectors {
                 self.queue.push(self.config.clock.l2.edge(Cycles(service.ready)), Event::new(Event::STEP, step));

@@ -219,10 +219,12 @@ fn of_suite(subjects: &[Subject<'_>], suite: Suite, paper: &PaperNumbers) -> Vec
 
 /// Figure 11: how our simulator agrees with silicon, and how fast it is.
 fn figure_11(begins: &mut (dyn FnMut(Step<'_>) + Send)) -> Result<(Figure, Option<f64>), LabError> {
-    let validation =
-        validate(&ValidateRequest { gpu: Some("titan-x-pascal".to_owned()), set: Vec::new() }, &mut |step| {
+    let validation = validate(
+        &ValidateRequest { gpu: Some("titan-x-pascal".to_owned()), ..ValidateRequest::default() },
+        &mut |step| {
             begins(step);
-        })?;
+        },
+    )?;
     let (ours, accel_sim) = (validation.score(), validation.accel_sim_score());
     let correlation = ours.and_then(|score| score.correlation);
     let gpus = bench::DEFAULT_GPUS.map(str::to_owned);
