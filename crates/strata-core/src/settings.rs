@@ -19,7 +19,7 @@
 //! ```
 
 use crate::Bytes;
-use crate::config::{Prefixes, format_size, parse_size};
+use crate::config::{format_size, parse_size};
 use crate::nearest::suggestion;
 
 /// What a setting may be.
@@ -50,7 +50,7 @@ impl Allowed {
                 Ok(x) if (low..=high).contains(&x) => None,
                 _ => out_of(low.to_string(), high.to_string()),
             },
-            Self::Size(low, high) => match parse_size(value, Prefixes::Binary) {
+            Self::Size(low, high) => match parse_size(value) {
                 Ok(size) if (low..=high).contains(&size.0) => None,
                 Ok(_) => out_of(format_size(Bytes(low)), format_size(Bytes(high))),
                 Err(reason) => Some(reason),
@@ -137,7 +137,7 @@ impl Settings {
 
     /// As a size.
     pub fn size(&self, key: &str) -> Bytes {
-        parse_size(self.text(key), Prefixes::Binary).unwrap_or_else(|_| panic!("`{key}` was not declared as a size"))
+        parse_size(self.text(key)).unwrap_or_else(|_| panic!("`{key}` was not declared as a size"))
     }
 
     /// Keys and values, in the order of the table: what is saved beside results.

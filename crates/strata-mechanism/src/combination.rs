@@ -41,8 +41,13 @@ impl Combination {
             if registry.get(name).is_none() {
                 let known = registry.names().chain(["none"]);
                 let are_known = name.split([',', ' ']).all(|part| registry.get(part).is_some());
-                let cure = if are_known {
-                    format!("several are joined with `+`: `{}`", name.replace([',', ' '], "+"))
+                let joined = name.replace([',', ' '], "+");
+                let cure = if are_known && Self::parse(registry, &joined).is_ok() {
+                    format!("several are joined with `+`: `{joined}`")
+                } else if are_known {
+                    "several in one machine are joined with `+`, but these do not go together; `strata compare --with A,B` sets them \
+                     side by side"
+                        .to_owned()
                 } else {
                     suggestion(name, known)
                 };

@@ -278,7 +278,11 @@ fn shape_misfit(forms: &[&'static Form], words: &[Word], operands: &[Operand]) -
     let help = Some(format!("the form is `{}`", form.text.split_whitespace().collect::<Vec<_>>().join(" ")));
     let name = form.op.name();
     if operands.len() < least || operands.len() > most {
-        let wanted = if least == most { most.to_string() } else { format!("{least} to {most}") };
+        let wanted = match most {
+            usize::MAX => format!("at least {least}"),
+            most if most == least => most.to_string(),
+            most => format!("{least} to {most}"),
+        };
         let message = format!("`{name}` takes {wanted} operands, not {}", operands.len());
         return Misfit { operand: None, message, help };
     }

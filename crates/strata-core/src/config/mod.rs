@@ -9,7 +9,7 @@ mod reader;
 mod size;
 
 pub use reader::{Fields, Reader};
-pub use size::{Prefixes, format_size, parse_size};
+pub use size::{format_size, parse_size};
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! One value at a time: what it should be, or an error.
 
-use super::size::{Prefixes, parse_size};
+use super::size::parse_size;
 use super::{Diagnostic, MOST_ERRORS};
 use crate::Bytes;
 use crate::nearest::suggestion;
@@ -180,9 +180,9 @@ impl Reader {
     }
 
     /// A size in bytes: an integer, or text with a unit.
-    pub fn size(&mut self, value: &Spanned<DeValue<'_>>, prefixes: Prefixes) -> Option<Bytes> {
+    pub fn size(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Bytes> {
         match value.get_ref() {
-            DeValue::String(text) => match parse_size(text, prefixes) {
+            DeValue::String(text) => match parse_size(text) {
                 Ok(size) => Some(size),
                 Err(reason) => {
                     self.error(value.span(), reason, None);

@@ -2,26 +2,18 @@
 
 use crate::Bytes;
 
-/// What KB, MB, GB and TB mean; KiB, MiB, GiB and TiB (IEC) are powers of two everywhere.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Prefixes {
-    /// Powers of ten (SI): data of a program.
-    Decimal,
-    /// Powers of two (JEDEC JESD100B.01): capacities of memories, as data sheets and papers give them.
-    Binary,
-}
-
-/// The units, with their decimal and their binary meaning.
-const UNITS: [(&str, u64, u64); 9] = [
-    ("B", 1, 1),
-    ("KB", 1_000, 1 << 10),
-    ("MB", 1_000_000, 1 << 20),
-    ("GB", 1_000_000_000, 1 << 30),
-    ("TB", 1_000_000_000_000, 1 << 40),
-    ("KiB", 1 << 10, 1 << 10),
-    ("MiB", 1 << 20, 1 << 20),
-    ("GiB", 1 << 30, 1 << 30),
-    ("TiB", 1 << 40, 1 << 40),
+/// The units. KB, MB, GB and TB are powers of two like KiB and its like (JEDEC JESD100B.01): sizes here are those of memories and of
+/// what lies in them, as data sheets and papers give them.
+const UNITS: [(&str, u64); 9] = [
+    ("B", 1),
+    ("KB", 1 << 10),
+    ("MB", 1 << 20),
+    ("GB", 1 << 30),
+    ("TB", 1 << 40),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
 ];
 
 /// A size as [`parse_size`] reads it back exactly: in the largest binary unit that divides it.
@@ -38,7 +30,7 @@ pub fn format_size(size: Bytes) -> String {
 }
 
 /// Reads a size; the error says what is wrong with it.
-pub fn parse_size(text: &str, prefixes: Prefixes) -> Result<Bytes, String> {
+pub fn parse_size(text: &str) -> Result<Bytes, String> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_'))).unwrap_or(text.len());
     let (digits, unit) = (text[..split].replace('_', ""), text[split..].trim());
@@ -46,8 +38,8 @@ pub fn parse_size(text: &str, prefixes: Prefixes) -> Result<Bytes, String> {
         "" => 1,
         _ => UNITS
             .iter()
-            .find(|(name, ..)| name.eq_ignore_ascii_case(unit))
-            .map(|&(_, decimal, binary)| if prefixes == Prefixes::Decimal { decimal } else { binary })
+            .find(|(name, _)| name.eq_ignore_ascii_case(unit))
+            .map(|&(_, bytes)| bytes)
             .ok_or_else(|| format!("`{unit}` is no unit of size; write B, KB, MB, GB, KiB, MiB or GiB"))?,
     };
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
@@ -84,17 +76,17 @@ mod tests {
             ("4KiB", 4096),
             ("4 kib", 4096),
             ("1.5MiB", 3 << 19),
-            ("2GB", 2_000_000_000),
+            ("2GB", 2 << 30),
             ("1_000B", 1000),
         ] {
-            assert_eq!(parse_size(text, Prefixes::Decimal), Ok(Bytes(bytes)), "{text}");
+            assert_eq!(parse_size(text), Ok(Bytes(bytes)), "{text}");
         }
     }
 
     #[test]
     fn a_memory_of_5_mb_has_a_power_of_two_in_it() {
-        assert_eq!(parse_size("5MB", Prefixes::Binary), Ok(Bytes(5 << 20)));
-        assert_eq!(parse_size("5MiB", Prefixes::Binary), Ok(Bytes(5 << 20)));
+        assert_eq!(parse_size("5MB"), Ok(Bytes(5 << 20)));
+        assert_eq!(parse_size("5MiB"), Ok(Bytes(5 << 20)));
     }
 
     #[test]
@@ -111,7 +103,7 @@ mod tests {
             ("0.1234567890123456789KB", "too many digits"),
             ("４MiB", "is no"),
         ] {
-            let error = parse_size(text, Prefixes::Decimal).expect_err(text);
+            let error = parse_size(text).expect_err(text);
             assert!(error.contains(reason), "{text}: {error}");
         }
     }

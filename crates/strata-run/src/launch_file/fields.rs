@@ -4,7 +4,7 @@ use super::program::At;
 use crate::element::{Element, Number};
 use std::ops::{Deref, DerefMut};
 use strata_core::Bytes;
-use strata_core::config::{self, Prefixes};
+use strata_core::config;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -44,7 +44,7 @@ impl Reader {
 
     /// A size in bytes: an integer, or text with a unit.
     pub(super) fn size(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Bytes> {
-        self.0.size(value, Prefixes::Decimal)
+        self.0.size(value)
     }
 
     /// A number that the element type can hold.

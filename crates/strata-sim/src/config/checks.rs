@@ -2,7 +2,8 @@
 
 use super::GpuConfig;
 use super::kinds::{Kind, Size};
-use super::layers::{L2_SIZE, Resolver};
+use super::layers::{DRAM_BANDWIDTH, L2_SIZE, Resolver};
+use super::schema::BANDWIDTH;
 use strata_core::config::format_size;
 use strata_core::{Bytes, LINE_BYTES, SECTOR_BYTES};
 
@@ -33,6 +34,41 @@ pub(super) fn apply_l2_size(config: &mut GpuConfig, resolver: &mut Resolver<'_>)
         resolver.refuse(&[L2_SIZE, "l2.sets", "l2.slices"], message, Some(help));
     } else {
         config.l2.ways = ways as u32;
+    }
+}
+
+/// `dram.bandwidth` is another way to give the width of the buses: narrower ones take longer for a sector, and nothing else changes
+/// of what a single access waits for.
+pub(super) fn apply_dram_bandwidth(config: &mut GpuConfig, resolver: &mut Resolver<'_>) {
+    const DECIDED: [&str; 3] = ["dram.bus_bytes", "dram.burst", "dram.timing.ccd"];
+    let layer = resolver.layer_of(DRAM_BANDWIDTH);
+    if layer.is_none() || DECIDED.iter().any(|key| resolver.layer_of(key) > layer) {
+        return;
+    }
+    let Some(wanted) = resolver.optional(DRAM_BANDWIDTH, &BANDWIDTH) else { return };
+    let whole = config.dram_bytes_per_second() / 1e9;
+    let narrower = |k: u32| config.dram.bus_bytes.is_multiple_of(k) && config.dram.bus_bytes >= k;
+    let possible: Vec<u32> = (0..6).map(|n| 1 << n).filter(|&k| narrower(k)).collect();
+    let reached = |k: &u32| (whole / f64::from(*k) / wanted - 1.0).abs() < 0.01;
+    match possible.iter().copied().find(reached) {
+        Some(k) => {
+            config.dram.bus_bytes /= k;
+            config.dram.burst *= k;
+            let cycles = config.dram.burst.div_ceil(config.dram.data_rate);
+            config.dram.timing.ccd = config.dram.timing.ccd.max(cycles);
+            if config.dram.timing.ccdl > 0 {
+                config.dram.timing.ccdl = config.dram.timing.ccdl.max(config.dram.timing.ccd);
+            }
+        }
+        None => {
+            let list: Vec<String> = possible.iter().map(|k| format!("{}", whole / f64::from(*k))).collect();
+            let message = format!("{wanted} GB/s cannot be had by buses of another width");
+            let help = format!(
+                "on this machine: {} GB/s; for more, or for steps between, change `dram.channels`",
+                list.join(", ")
+            );
+            resolver.refuse(&[DRAM_BANDWIDTH], message, Some(help));
+        }
     }
 }
 

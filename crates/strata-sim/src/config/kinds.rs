@@ -3,7 +3,7 @@
 use super::{SchedulerPolicy, SliceLocation, WriteMiss, WritePolicy};
 use crate::time::Clock;
 use strata_core::Bytes;
-use strata_core::config::{Prefixes, Reader, format_size};
+use strata_core::config::{Reader, format_size};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -134,7 +134,7 @@ impl Kind for Size {
     type Value = Bytes;
 
     fn read(&self, reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> Option<Bytes> {
-        let size = reader.size(value, Prefixes::Binary)?;
+        let size = reader.size(value)?;
         if (self.0..=self.1).contains(&size.0) {
             return Some(size);
         }

@@ -14,6 +14,8 @@ use toml::de::{DeTable, DeValue};
 pub(super) const ROWS: &str = "isa.rows";
 /// The capacity of the whole L2; another way to give `l2.ways`.
 pub(super) const L2_SIZE: &str = "l2.size";
+/// The bandwidth of all channels; another way to give the width of their buses.
+pub(super) const DRAM_BANDWIDTH: &str = "dram.bandwidth";
 /// Keys that are about the file, not about the GPU.
 const OF_THE_FILE: [&str; 2] = ["base", "sources"];
 
@@ -27,7 +29,7 @@ impl Names {
         let mut keys: Vec<Key> = Vec::new();
         GpuConfig::keys("", &mut keys);
         let mut leaves: BTreeSet<_> = keys.into_iter().map(|key| key.path).collect();
-        leaves.insert(L2_SIZE.to_owned());
+        leaves.extend([L2_SIZE, DRAM_BANDWIDTH].map(str::to_owned));
         Self { leaves }
     }
 
@@ -225,6 +227,7 @@ impl<'a> Resolver<'a> {
     pub(super) fn resolve(&mut self) -> GpuConfig {
         let mut config = GpuConfig::read(self, "");
         checks::apply_l2_size(&mut config, self);
+        checks::apply_dram_bandwidth(&mut config, self);
         self.report_missing();
         checks::check(&config, self);
         config
@@ -265,8 +268,12 @@ impl<'a> Resolver<'a> {
 
     /// Where a value comes from: the layer's name, and what it says of the source.
     pub(super) fn origin(&self, key: &str) -> Option<(&str, Option<&str>)> {
-        let by_size = key == "l2.ways" && self.layer_of(L2_SIZE) >= self.layer_of(key);
-        let deciding = if by_size && self.layer_of(L2_SIZE).is_some() { L2_SIZE } else { key };
+        let by = match key {
+            "l2.ways" => L2_SIZE,
+            "dram.bus_bytes" | "dram.burst" | "dram.timing.ccd" => DRAM_BANDWIDTH,
+            key => key,
+        };
+        let deciding = if self.layer_of(by).is_some() && self.layer_of(by) >= self.layer_of(key) { by } else { key };
         if let Some(layer) = self.layer_of(deciding) {
             return Some((&self.layers[layer].name, self.layers[layer].source(deciding)));
         }

@@ -107,7 +107,8 @@ const WIDTH: Whole = Whole(1, 1 << 16);
 const GATE: Whole = Whole(0, 1_000_000);
 /// The capacity of something on the chip.
 const ON_CHIP: Size = Size(128, 1 << 30);
-const BANDWIDTH: Quantity = Quantity { units: &[("GB/s", 1.0), ("MB/s", 1e-3), ("TB/s", 1e3)], low: 1e-3, high: 1e6 };
+pub(super) const BANDWIDTH: Quantity =
+    Quantity { units: &[("GB/s", 1.0), ("MB/s", 1e-3), ("TB/s", 1e3)], low: 1e-3, high: 1e6 };
 const DELAY: Quantity = Quantity { units: &[("ns", 1.0), ("us", 1e3)], low: 0.0, high: 1e9 };
 const ENERGY: Quantity = Quantity { units: &[("pJ", 1.0), ("nJ", 1e3)], low: 0.0, high: 1e9 };
 const ENERGY_PER_BYTE: Quantity = Quantity { units: &[("pJ/B", 1.0), ("pJ/bit", 8.0)], low: 0.0, high: 1e6 };

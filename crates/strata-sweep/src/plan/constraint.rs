@@ -1,7 +1,7 @@
 //! Constraints: expressions over the settings of a point, such as `l2.size <= 4MB or with == 'none'`.
 
 use std::ops::Range;
-use strata_core::config::{Prefixes, parse_size};
+use strata_core::config::parse_size;
 
 /// Longer conditions are refused: they would be taken apart recursively.
 const LONGEST: usize = 1000;
@@ -23,7 +23,7 @@ impl Worth {
     pub(crate) fn of(text: &str) -> Self {
         let text = text.trim().trim_matches('"');
         let number = text.parse().ok().filter(|number: &f64| number.is_finite());
-        let size = || parse_size(text, Prefixes::Binary).ok().map(|size| size.0 as f64);
+        let size = || parse_size(text).ok().map(|size| size.0 as f64);
         match number.or_else(size) {
             Some(number) => Self::Number(number),
             None if text == "true" || text == "false" => Self::Truth(text == "true"),

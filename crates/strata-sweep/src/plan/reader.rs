@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, MOST_VALUES, Range, Spread};
 use super::{Constraint, Method, Plan, Sample, Word};
-use strata_core::config::{Diagnostic, Prefixes, Reader, parse_size};
+use strata_core::config::{Diagnostic, Reader, parse_size};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -231,7 +231,7 @@ impl PlanReader {
     /// A number or a size, and whether it is whole.
     fn number(&mut self, value: &Value<'_>) -> Option<(f64, bool)> {
         if let DeValue::String(text) = value.get_ref() {
-            return match parse_size(text, Prefixes::Binary) {
+            return match parse_size(text) {
                 Ok(size) => Some((size.0 as f64, true)),
                 Err(reason) => {
                     self.reader.error(value.span(), reason, None);
