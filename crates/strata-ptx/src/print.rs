@@ -96,6 +96,9 @@ impl Names {
     }
 }
 
+/// What keeps the loop at its place from being unrolled.
+const NO_UNROLL: &str = ".pragma \"nounroll\"";
+
 struct Printer<'m> {
     module: &'m Module,
     function: &'m Function,
@@ -122,10 +125,14 @@ impl Printer<'_> {
             self.list(f, at, list)?;
         }
         let mut labels = self.function.labels.iter().zip(&self.names.labels).peekable();
+        let mut rolled = self.function.rolled.iter().peekable();
         let mut loc = None;
         for (at, instruction) in self.function.instructions.iter().enumerate() {
             while let Some((_, name)) = labels.next_if(|(label, _)| label.at as usize <= at) {
                 writeln!(f, "{name}:")?;
+            }
+            while rolled.next_if(|&&place| place as usize <= at).is_some() {
+                writeln!(f, "\t{NO_UNROLL};")?;
             }
             if instruction.loc != loc {
                 loc = instruction.loc;
@@ -137,6 +144,9 @@ impl Printer<'_> {
         }
         for (_, name) in labels {
             writeln!(f, "{name}:")?;
+        }
+        for _ in rolled {
+            writeln!(f, "\t{NO_UNROLL};")?;
         }
         writeln!(f, "}}")
     }
