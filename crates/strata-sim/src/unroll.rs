@@ -31,7 +31,7 @@ fn compares(body: &[OpInfo], predicate: u32) -> Option<&OpInfo> {
 /// True if a constant is added to a register, and nothing else is done to it.
 fn is_counter(body: &[OpInfo], register: u32) -> bool {
     let mut writers = body.iter().filter(|info| info.dst.contains(&register));
-    writers.next().is_some_and(|info| is_step(info)) && writers.next().is_none()
+    writers.next().is_some_and(is_step) && writers.next().is_none()
 }
 
 fn is_step(info: &OpInfo) -> bool {

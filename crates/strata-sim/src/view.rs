@@ -54,6 +54,15 @@ pub enum MemoryClass {
     Barrier,
 }
 
+/// What an atomic operation computes with: units for floating-point numbers are slower.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtomicNumbers {
+    /// Integers, bits and exchanges.
+    Integers,
+    /// Floating-point numbers.
+    Floats,
+}
+
 /// One operation as the machine issues it.
 #[derive(Clone, Debug)]
 pub struct MicroOp {
@@ -75,10 +84,8 @@ pub struct MicroOp {
     pub read_only: bool,
     /// Bytes per lane.
     pub width: u8,
-    /// It reads and writes at once, wherever that is.
-    pub atomic: bool,
-    /// It does so with floating-point numbers.
-    pub adds_floats: bool,
+    /// What it reads and writes at once, wherever that is, if it does.
+    pub atomic: Option<AtomicNumbers>,
     /// Where its registers stand in [`View::slots`]: those written, then those read.
     first_slot: u32,
     targets: u8,
@@ -298,8 +305,8 @@ fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
         bypass_l1: info.bypass_l1,
         read_only: info.read_only,
         width: info.width,
-        atomic: is_atomic,
-        adds_floats: is_atomic && names_float(&info.name),
+        atomic: is_atomic
+            .then(|| if names_float(&info.name) { AtomicNumbers::Floats } else { AtomicNumbers::Integers }),
         first_slot: 0,
         targets: 0,
         sources: 0,

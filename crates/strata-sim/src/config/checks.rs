@@ -50,25 +50,22 @@ pub(super) fn apply_dram_bandwidth(config: &mut GpuConfig, resolver: &mut Resolv
     let narrower = |k: u32| config.dram.bus_bytes.is_multiple_of(k) && config.dram.bus_bytes >= k;
     let possible: Vec<u32> = (0..6).map(|n| 1 << n).filter(|&k| narrower(k)).collect();
     let reached = |k: &u32| (whole / f64::from(*k) / wanted - 1.0).abs() < 0.01;
-    match possible.iter().copied().find(reached) {
-        Some(k) => {
-            config.dram.bus_bytes /= k;
-            config.dram.burst *= k;
-            let cycles = config.dram.burst.div_ceil(config.dram.data_rate);
-            config.dram.timing.ccd = config.dram.timing.ccd.max(cycles);
-            if config.dram.timing.ccdl > 0 {
-                config.dram.timing.ccdl = config.dram.timing.ccdl.max(config.dram.timing.ccd);
-            }
-        }
-        None => {
-            let list: Vec<String> = possible.iter().map(|k| format!("{}", whole / f64::from(*k))).collect();
-            let message = format!("{wanted} GB/s cannot be had by buses of another width");
-            let help = format!(
-                "on this machine: {} GB/s; for more, or for steps between, change `dram.channels`",
-                list.join(", ")
-            );
-            resolver.refuse(&[DRAM_BANDWIDTH], message, Some(help));
-        }
+    let Some(k) = possible.iter().copied().find(reached) else {
+        let list: Vec<String> = possible.iter().map(|k| format!("{}", whole / f64::from(*k))).collect();
+        let message = format!("{wanted} GB/s cannot be had by buses of another width");
+        let help = format!(
+            "on this machine: {} GB/s; for more, or for steps between, change `dram.channels`",
+            list.join(", ")
+        );
+        resolver.refuse(&[DRAM_BANDWIDTH], message, Some(help));
+        return;
+    };
+    config.dram.bus_bytes /= k;
+    config.dram.burst *= k;
+    let cycles = config.dram.burst.div_ceil(config.dram.data_rate);
+    config.dram.timing.ccd = config.dram.timing.ccd.max(cycles);
+    if config.dram.timing.ccdl > 0 {
+        config.dram.timing.ccdl = config.dram.timing.ccdl.max(config.dram.timing.ccd);
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) fn shared_cycles_of(
     op: &MicroOp,
     shared: &SharedConfig,
 ) -> u32 {
-    if op.atomic && shared.atomic_cycles > 0 {
+    if op.atomic.is_some() && shared.atomic_cycles > 0 {
         return shared.atomic_cycles * most_lanes_of_a_bank(&batch.lanes(set), mask, shared.banks);
     }
     bank_conflicts(batch, set, mask, op.width, shared)

@@ -8,7 +8,7 @@ use super::{Event, Machine, NONE};
 use crate::cache::{SectorMask, WayIndex};
 use crate::coalesce::{CoalescedAccess, bank_conflicts, coalesce, distinct_addresses, merge_lines};
 use crate::time::Picos;
-use crate::view::{MemoryClass, MicroOp, View};
+use crate::view::{AtomicNumbers, MemoryClass, MicroOp, View};
 use arrayvec::ArrayVec;
 use strata_core::{LANES, LineAddr, Space, WarpId};
 
@@ -148,7 +148,14 @@ impl Machine {
             } else {
                 coalesce(batch, set, *mask, op.width, group, &mut lines);
                 if op.memory == MemoryClass::Atomic && self.config.l2.atomic_int_cycles > 0.0 {
-                    count_atomic_work(batch, set, *mask, op.adds_floats, &self.config.l2, &mut lines);
+                    count_atomic_work(
+                        batch,
+                        set,
+                        *mask,
+                        op.atomic == Some(AtomicNumbers::Floats),
+                        &self.config.l2,
+                        &mut lines,
+                    );
                 }
                 space = set.space;
                 if matches!(space, Space::Const | Space::Param) {
@@ -276,7 +283,9 @@ impl Machine {
         // through again.
         for lines in lines.chunks(LANES) {
             if let (AccessKind::CachedLoad(_) | AccessKind::CachedStore, [_, others @ ..]) = (kind, lines) {
-                others.iter().for_each(|access| self.sms[sm as usize].memory.l1.prefetch_set(access.line));
+                for access in others {
+                    self.sms[sm as usize].memory.l1.prefetch_set(access.line);
+                }
             }
             let (taken, waited) = self.sms[sm as usize].memory.lsu.take(at, lines, banks, &self.config.l1);
             self.stats.wait_lsu += waited;
