@@ -157,7 +157,9 @@ mod tests {
         let mut guard = guard();
         live(&mut guard, 0, 1, 1);
         // Once is chance.
-        [(0, 1), (1, 0), (0, 1)].into_iter().for_each(|(saved, spent)| live(&mut guard, 2048, saved, spent));
+        for (saved, spent) in [(0, 1), (1, 0), (0, 1)] {
+            live(&mut guard, 2048, saved, spent);
+        }
         assert!(guard.deduplicates(2048));
         live(&mut guard, 2048, 0, 1);
         assert!(guard.deduplicates(2047) && !guard.deduplicates(2048) && !guard.deduplicates(4095));

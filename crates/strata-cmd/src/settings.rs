@@ -268,6 +268,7 @@ pub enum OneWordReads {
 }
 
 /// What a deduplicating memory side needs.
+#[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
     /// How duplicates are found.

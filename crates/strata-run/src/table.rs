@@ -188,7 +188,7 @@ fn timing(kernels: &[KernelGroup<'_>], all: &Stats, several: bool, verbose: bool
     let row = |name: &str, stats: &Stats| {
         let shown = |path: &str, show: fn(f64) -> String| stats.number(path).map_or_else(|| "-".to_owned(), show);
         let count = |path: &str| shown(path, |value| grouped(value as u64));
-        let bytes = |path: &str| shown(path, |sectors| Bytes(sectors as u64 * SECTOR_BYTES as u64).to_string());
+        let bytes = |path: &str| shown(path, |sectors| Bytes(sectors as u64 * SECTOR_BYTES).to_string());
         let share = |path: &str| shown(path, |value| format!("{:.1} %", 100.0 * value));
         vec![
             name.to_owned(),
