@@ -62,7 +62,7 @@ pub use run::{run, run_on};
 
 use std::path::Path;
 use strata_core::files;
-pub use strata_workloads::{Info, Resources, Size, Workload};
+pub use strata_workloads::{Info, Module, Resources, Size, Workload};
 
 /// Writes a JSON object to a file, whole or not at all.
 pub fn write_json(path: &Path, value: &serde_json::Value) -> Result<(), LabError> {

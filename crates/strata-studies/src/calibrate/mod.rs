@@ -92,7 +92,7 @@ pub fn calibrate(request: &CalibrateRequest, progress: &mut dyn FnMut(Step<'_>))
     for row in request.silicon.rows.iter().filter(is_other) {
         others.extend(one_row(request, &set, row, &mut failures)?);
     }
-    let preset = preset(request, &fitted)?;
+    let preset = preset(request, &fitted);
     let (card, gpu) = (request.silicon.card.clone(), request.gpu.clone());
     Ok(Calibration { card, gpu, parameters: fitted, others, failures, preset })
 }
@@ -188,7 +188,7 @@ fn hundredths(value: f64) -> f64 {
 }
 
 /// A GPU file that builds on the preset.
-fn preset(request: &CalibrateRequest, fitted: &[Fitted]) -> Result<String, LabError> {
+fn preset(request: &CalibrateRequest, fitted: &[Fitted]) -> String {
     let changed: Vec<_> = fitted.iter().filter(|f| (f.after - f.before).abs() > 1e-9).collect();
     let quoted = |text: &str| toml::Value::from(text).to_string();
     let mut out = String::new();
@@ -227,7 +227,7 @@ fn preset(request: &CalibrateRequest, fitted: &[Fitted]) -> Result<String, LabEr
         }
         std::fmt::Result::Ok(())
     })();
-    Ok(out)
+    out
 }
 
 impl CalibrateRequest {

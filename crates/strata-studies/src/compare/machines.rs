@@ -241,7 +241,7 @@ impl Wanted {
             }
         }
         let family = Family::of(&schemes[0]);
-        let title = format!("{} on {}", self.title(schemes), described(gpu, scale));
+        let title = format!("{} on {}", Self::title(schemes), described(gpu, scale));
         Ok(Group {
             family,
             title,
@@ -273,7 +273,7 @@ impl Wanted {
         Ok(Group { family: Family::Other, title, baseline, schemes: machines, programs })
     }
 
-    fn title(&self, schemes: &[Combination]) -> String {
+    fn title(schemes: &[Combination]) -> String {
         let names: Vec<_> = schemes.iter().filter(|with| !with.is_plain()).map(ToString::to_string).collect();
         names.join(", ")
     }

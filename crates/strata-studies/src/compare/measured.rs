@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use std::path::Path;
 use strata_core::text::grouped;
 
+/// Classes of CMD's requests: as statistics name them, and as a line says them.
+const CLASSES: [(&str, &str); 3] = [("write", "writes"), ("data_read", "reads"), ("read_only", "read-only")];
+
 /// What is compared of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
@@ -113,7 +116,6 @@ fn purpose(saved: &Saved<'_>, buddy: Option<&Value>, family: Family) -> (Vec<(&'
     }
     if saved.number("gpu.cmd.requests.write.before").is_some() {
         let class = |name: &str, when: &str| saved.count(&format!("gpu.cmd.requests.{name}.{when}"));
-        const CLASSES: [(&str, &str); 3] = [("write", "writes"), ("data_read", "reads"), ("read_only", "read-only")];
         let before: f64 = CLASSES.iter().map(|(name, _)| class(name, "before")).sum();
         let added = class("metadata", "after") + class("dedup_read", "after");
         let after: f64 = CLASSES.iter().map(|(name, _)| class(name, "after")).sum::<f64>() + added;

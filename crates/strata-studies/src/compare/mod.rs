@@ -165,7 +165,7 @@ pub fn compare(
             no_pressure: None,
         };
         let baseline = rows.len() - job.machine.min(rows.len());
-        row.relate(rows.get(baseline).map(|b| b.run.as_ref().ok()));
+        row.relate(rows.get(baseline).and_then(|b| b.run.as_ref().ok()));
         row.no_pressure = match rows.get(baseline) {
             Some(before) if job.machine > 0 => before.no_pressure.clone(),
             _ => no_pressure(&row, group.family, job.l2),
@@ -177,9 +177,9 @@ pub fn compare(
 
 impl CompareRow {
     /// Sets the ratios to a baseline; to itself, if there is none before it.
-    fn relate(&mut self, baseline: Option<Option<&Measured>>) {
+    fn relate(&mut self, baseline: Option<&Measured>) {
         let Ok(own) = &self.run else { return };
-        let Some(base) = (if self.is_baseline { Some(own) } else { baseline.flatten() }) else { return };
+        let Some(base) = (if self.is_baseline { Some(own) } else { baseline }) else { return };
         // The same clock is the usual case: whole cycles have no rounding.
         let same_clock = base.seconds * own.cycles as f64 == own.seconds * base.cycles as f64;
         let ratio = |a: f64, b: f64| (b > 0.0).then(|| a / b);
@@ -293,7 +293,7 @@ mod tests {
                     energy: None,
                     no_pressure: None,
                 };
-                row.relate(rows.last().map(|b| b.run.as_ref().ok()));
+                row.relate(rows.last().and_then(|b| b.run.as_ref().ok()));
                 rows.push(row);
             }
         }

@@ -94,6 +94,7 @@ impl Fitting {
 
     /// The same for blocks or roots, whose first requests tell more of an array than of a warp. Program counters are of one program
     /// alone: a predictor that knows them does worse on others (leaving each of five out, 0.24 right of first touches; without, 0.36).
+    #[must_use]
     pub fn of_unit(mut self, unit: Unit) -> Self {
         self.unit = unit;
         let delta = match unit {

@@ -135,7 +135,8 @@ impl Figure {
         for (file, caption) in &self.pictures {
             // A picture that is not there is left out: the table says all that it would.
             if let Ok(bytes) = std::fs::read(directory.join(file)) {
-                let kind = if file.ends_with(".svg") { "svg+xml" } else { "png" };
+                let kind =
+                    if Path::new(file).extension().is_some_and(|ending| ending == "svg") { "svg+xml" } else { "png" };
                 let source = format!("data:image/{kind};base64,{}", base64(&bytes));
                 blocks.push(Block::Picture { source, caption: caption.clone() });
             }

@@ -112,34 +112,28 @@ pub(super) fn configuration(result: &Value) -> String {
         .map(|(key, value)| format!("{key} = {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
         .collect();
     let with = if with == "none" { String::new() } else { format!(" with {with}") };
-    match settings.is_empty() {
-        true => format!("{gpu}{with}, as its preset has it"),
-        false => format!("{gpu}{with}, but {}", settings.join(", ")),
+    if settings.is_empty() {
+        format!("{gpu}{with}, as its preset has it")
+    } else {
+        format!("{gpu}{with}, but {}", settings.join(", "))
     }
 }
 
 /// The command that makes a result again.
 pub(super) fn rerun(result: &Value) -> String {
     let text = |key: &str| result[key].as_str().unwrap_or_default().to_owned();
-    let mut command = format!("strata run {}", quoted(&text("name")));
-    if let Some(size) = result["size"].as_str() {
-        command += &format!(" --size {size}");
-    }
-    if let Some(seed) = result["seed"].as_u64().filter(|seed| *seed != 1) {
-        command += &format!(" --seed {seed}");
-    }
-    if let Some(gpu) = result["gpu"].as_str() {
-        command += &format!(" --gpu {gpu}");
-    }
-    match text("with").as_str() {
-        "" | "none" => {}
-        with => command += &format!(" --with {with}"),
-    }
-    for (key, value) in result["settings"].as_object().into_iter().flatten() {
+    let mut words = vec!["strata run".to_owned(), quoted(&text("name"))];
+    words.extend(result["size"].as_str().map(|size| format!("--size {size}")));
+    words.extend(result["seed"].as_u64().filter(|seed| *seed != 1).map(|seed| format!("--seed {seed}")));
+    words.extend(result["gpu"].as_str().map(|gpu| format!("--gpu {gpu}")));
+    words.extend(
+        result["with"].as_str().filter(|with| !matches!(*with, "" | "none")).map(|with| format!("--with {with}")),
+    );
+    words.extend(result["settings"].as_object().into_iter().flatten().map(|(key, value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        command += &format!(" --set {}", quoted(&format!("{key}={value}")));
-    }
-    command
+        format!("--set {}", quoted(&format!("{key}={value}")))
+    }));
+    words.join(" ")
 }
 
 /// For a shell.

@@ -252,6 +252,7 @@ Examples:
 Tables, CSV, SVG and a page are saved in strata-out/reproduce-<paper>/. What is interrupted goes on where it stopped.";
 
 /// Reproduce a paper's figures, its printed numbers beside ours
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[derive(Args)]
 #[command(after_help = REPRODUCE_EXAMPLES)]
 pub(crate) struct Reproduce {

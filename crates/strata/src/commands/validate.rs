@@ -45,10 +45,10 @@ fn emit(folder: &Path) -> Result<ExitCode, Failure> {
     let written = CardProgram::default().write(folder);
     let refused = |error| LabError::Request(format!("cannot write into `{}`: {error}", folder.display()));
     let files = written.map_err(refused)?;
-    let mut text: String = files.iter().map(|file| format!("{}\n", file.display())).collect();
-    text.push_str(
-        "on the machine with the card: ./collect > card.toml; then: strata validate --silicon card.toml --gpu NAME\n",
-    );
-    output::text(&text)?;
+    let mut lines: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let next =
+        "on the machine with the card: ./collect > card.toml; then: strata validate --silicon card.toml --gpu NAME";
+    lines.push(next.to_owned());
+    output::text(&(lines.join("\n") + "\n"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,6 +3,7 @@
 use crate::args::Workloads;
 use crate::output::{self, Failure};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::process::ExitCode;
 use strata_lab::table::{Align, columns};
 use strata_lab::{Info, Size, Workload, workload, workloads};
@@ -49,7 +50,7 @@ fn about(info: &Info) -> Value {
 /// One program.
 fn describe(program: &dyn Workload, json: bool) -> Result<ExitCode, Failure> {
     let info = program.info();
-    let kernels: Vec<_> = program.modules().iter().flat_map(|module| module.resources()).collect();
+    let kernels: Vec<_> = program.modules().iter().flat_map(strata_lab::Module::resources).collect();
     if json {
         let mut all = about(info);
         all["aliases"] = json!(info.aliases);
@@ -58,27 +59,29 @@ fn describe(program: &dyn Workload, json: bool) -> Result<ExitCode, Failure> {
         output::json(&all)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = format!("{}: {}\n\nsuite    {}\n", info.name, info.description, info.suite);
-    let mut line = |name: &str, values: Vec<String>| {
-        if !values.is_empty() {
-            text.push_str(&format!("{name:<8} {}\n", values.join(", ")));
-        }
-    };
-    line("papers", info.papers.iter().map(|&paper| paper.to_owned()).collect());
-    line("aliases", info.aliases.iter().map(|&alias| alias.to_owned()).collect());
-    line("sizes", info.sizes.iter().map(|&size| named(info, size)).collect());
-    line("shapes", program.instances().iter().map(|instance| instance.label.to_owned()).collect());
     let kernel = |(name, of): &(String, strata_lab::Resources)| {
         let shared = if of.shared_bytes > 0 { format!(", {} B shared", of.shared_bytes) } else { String::new() };
         format!("{name} ({} registers{shared})", of.registers)
     };
-    line("kernels", kernels.iter().map(kernel).collect());
-    if program.takes_graphs() {
-        text.push_str("graphs   --input FILE (.mtx, .gr, .col)\n");
-    }
     let folder =
         program.modules().first().and_then(|module| module.path.rsplit_once('/')).map_or("", |(folder, _)| folder);
-    text.push_str(&format!("source   {folder}\n\nstrata run {} --size small\n", info.name));
+    let graphs = if program.takes_graphs() { "--input FILE (.mtx, .gr, .col)" } else { "" };
+    let mut text = format!("{}: {}\n\n", info.name, info.description);
+    for (name, values) in [
+        ("suite", info.suite.to_owned()),
+        ("papers", info.papers.join(", ")),
+        ("aliases", info.aliases.join(", ")),
+        ("sizes", info.sizes.iter().map(|&size| named(info, size)).collect::<Vec<_>>().join(", ")),
+        ("shapes", program.instances().iter().map(|instance| instance.label).collect::<Vec<_>>().join(", ")),
+        ("kernels", kernels.iter().map(kernel).collect::<Vec<_>>().join(", ")),
+        ("graphs", graphs.to_owned()),
+        ("source", folder.to_owned()),
+    ] {
+        if !values.is_empty() {
+            let _ = writeln!(text, "{name:<8} {values}");
+        }
+    }
+    let _ = writeln!(text, "\nstrata run {} --size small", info.name);
     output::text(&text)?;
     Ok(ExitCode::SUCCESS)
 }
