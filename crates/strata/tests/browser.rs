@@ -1,7 +1,8 @@
-//! Reports in a real browser: Chromium, driven over the WebDriver protocol. Where there is none, `.ci/test` says that this is skipped.
+//! Reports in a real browser: Chromium, driven over the `WebDriver` protocol. Where there is none, `.ci/test` says that this is skipped.
 
 mod webdriver;
 
+use serde_json::Value;
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
@@ -56,7 +57,7 @@ fn a_report_works_in_chromium() {
          table.querySelectorAll('th')[head].click(); return [once, column()];",
     );
     let list =
-        |k: usize| -> Vec<f64> { sorted[k].as_array().into_iter().flatten().filter_map(|v| v.as_f64()).collect() };
+        |k: usize| -> Vec<f64> { sorted[k].as_array().into_iter().flatten().filter_map(Value::as_f64).collect() };
     let (mut up, mut down) = (list(0), list(1));
     if up.first() > up.last() {
         std::mem::swap(&mut up, &mut down);

@@ -89,7 +89,8 @@ impl Run {
         let json = serde_json::from_slice(&json).unwrap_or(Value::Null);
         // What was found out and where it is stands at the end of every run; tests look at the rest.
         let is_answer = |line: &&str| line.starts_with("strata: saved in ") || line.contains(" core cycles (");
-        let err = text(stderr).lines().filter(|line| !is_answer(line)).map(|line| format!("{line}\n")).collect();
+        let stderr = text(stderr);
+        let err = stderr.split_inclusive('\n').filter(|line| !is_answer(line)).collect();
         Ended { status: status.code(), out: text(stdout), err, json }
     }
 

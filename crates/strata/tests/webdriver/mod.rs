@@ -1,4 +1,4 @@
-//! The little of the WebDriver protocol that tests need: a session of Chromium, scripts, commands, the console.
+//! The little of the `WebDriver` protocol that tests need: a session of Chromium, scripts, commands, the console.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -25,7 +25,7 @@ pub(crate) struct Browser {
     driver: Child,
     port: u16,
     session: String,
-    _profile: tempfile::TempDir,
+    profile: tempfile::TempDir,
 }
 
 impl Browser {
@@ -37,7 +37,7 @@ impl Browser {
         command.arg(format!("--port={port}")).stdout(Stdio::null()).stderr(Stdio::null());
         let driver = command.spawn().ok()?;
         let profile = tempfile::tempdir().expect("a folder");
-        let mut browser = Self { driver, port, session: String::new(), _profile: profile };
+        let mut browser = Self { driver, port, session: String::new(), profile };
         let up = |browser: &Self| browser.ask("GET", "/status", None).is_some();
         (0..100).find(|_| {
             up(&browser) || {
@@ -45,13 +45,13 @@ impl Browser {
                 false
             }
         })?;
-        let folder = format!("--user-data-dir={}", browser._profile.path().display());
+        let folder = format!("--user-data-dir={}", browser.profile.path().display());
         let arguments: Vec<_> = ARGUMENTS.iter().map(|&a| a.to_owned()).chain([folder]).collect();
         let wanted = json!({ "capabilities": { "alwaysMatch": {
             "goog:chromeOptions": { "args": arguments }, "goog:loggingPrefs": { "browser": "ALL" },
         } } });
         let session = browser.ask("POST", "/session", Some(&wanted))?;
-        browser.session = session["sessionId"].as_str()?.to_owned();
+        session["sessionId"].as_str()?.clone_into(&mut browser.session);
         Some(browser)
     }
 
@@ -97,7 +97,7 @@ impl Browser {
             reader.read_line(&mut line).ok()?;
             match line.trim().split_once(':') {
                 Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                    length = value.trim().parse().ok()?
+                    length = value.trim().parse().ok()?;
                 }
                 Some(_) => {}
                 None => break,
