@@ -187,7 +187,8 @@ pub fn to_json(comparison: &Comparison) -> Value {
         let run = row.run.as_ref().ok();
         json!({
             "workload": row.workload,
-            "scheme": row.machine.label,
+            // The plain machine has the name that `--with` gives it, on which scripts rely.
+            "scheme": if row.machine.label == "plain" { "none" } else { &row.machine.label },
             "cycles": run.map(|r| r.cycles),
             "speedup": row.speedup,
             "offchip_bytes": run.map(|r| r.offchip_bytes),

@@ -1,12 +1,17 @@
 //! Ctrl-C: what is half made goes, and the shell is told by which signal.
 
+use crate::caller::Caller;
 use crate::output;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::{Path, PathBuf};
 
 /// From now on a signal that ends us removes the folders of results below `out` that this process has begun.
+/// In a program that calls us, signals are its own affair.
 pub(super) fn leave_nothing_in(out: &Path) {
+    if Caller::here().is_some() {
+        return;
+    }
     // Without signals a killed run leaves a hidden folder, which the next run of the same kind removes.
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
     let out = out.to_owned();
