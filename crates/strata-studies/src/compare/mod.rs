@@ -1,7 +1,7 @@
 //! Machines side by side: a plain one against those with mechanisms, on the same programs.
 //!
 //! Without anything named, every family of mechanisms is looked at on a small suite that presses on what the family is about, on
-//! the machine of its paper and against one of equal cost ([`machines`]). What is named takes the place of that.
+//! the machine of its paper and against one of equal cost (`machines.rs`). What is named takes the place of that.
 
 mod machines;
 mod measured;

@@ -1,6 +1,6 @@
 //! Reports: a study or a saved result as one self-contained page, and its tables as text, CSV and SVG.
 //!
-//! [`document`] is what a page shows, as data; [`html`] puts it into one file with the script that draws it (`assets/`).
+//! [`document`] is what a page shows, as data; `html.rs` puts it into one file with the script that draws it (`assets/`).
 //! [`comparison`] and the others make documents; [`Page`] is a study of a paper with its figures.
 
 mod chart;
