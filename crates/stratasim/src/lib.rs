@@ -1,11 +1,11 @@
 //! StrataSim for Python: what the interpreter loads as `stratasim._native`. The package around it is in `python/stratasim/`.
 //!
-//! * [`call`]: every command of the command line as a function; the grammar of arguments and the texts of errors are the
+//! * `call.rs`: every command of the command line as a function; the grammar of arguments and the texts of errors are the
 //!   command line's own, so that there is one of each;
-//! * [`device`]: a device of one's own, whose kernels run on the interpreter's arrays;
-//! * [`tensors`]: arrays through the codecs, where they lie;
-//! * [`tables`]: Parquet files of ours as columns;
-//! * [`mechanisms`]: classes of Python on the seams of the machine.
+//! * `device.rs`: a device of one's own, whose kernels run on the interpreter's arrays;
+//! * `tensors.rs`: arrays through the codecs, where they lie;
+//! * `tables.rs`: Parquet files of ours as columns;
+//! * `mechanisms.rs`: classes of Python on the seams of the machine.
 //!
 //! Invariants: nothing is simulated while the interpreter's lock is held, but for calls into classes of Python; whatever takes
 //! long ends on Ctrl-C; a mistake of the user's is a `StrataError`.
