@@ -13,7 +13,7 @@
 //! * [`config`]: reading what people write in TOML, all errors at once;
 //! * [`settings`]: what can be set of a mechanism;
 //! * [`text`], [`files`], [`fnv`]: columns for people, files that are there whole or not at all, checksums;
-//! * [`prefetch`]: a hint to the caches of the host;
+//! * [`prefetch()`]: a hint to the caches of the host;
 //! * [`nearest`]: "did you mean …", for every name that people type.
 //!
 //! Invariant: this crate depends on no other crate of the workspace, knows neither PTX nor time, and never allocates on
