@@ -232,9 +232,21 @@ pub enum Pattern {
         /// Bytes from one lane to the next.
         step: u32,
     },
+    /// Each half of the warp by itself: lane `l` of the first at `first + l * step`, of the second `apart` bytes behind that.
+    /// So do rows of 16 threads; `step` is the bytes of a lane, or 0 if the half is at one address.
+    HalfWarps {
+        /// Where lane 0 goes.
+        first: Addr,
+        /// Bytes from lane 0 to lane 16.
+        apart: i32,
+        /// Bytes from one lane to the next.
+        step: u16,
+    },
     /// Anywhere: an index into [`OpBatch::scattered`].
     Scattered(u32),
 }
+
+const _: () = assert!(size_of::<AddressSet>() == 24);
 
 /// Where the lanes of one memory operation go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -317,6 +329,10 @@ impl OpBatch {
         match set.pattern {
             Pattern::Same(address) => address,
             Pattern::Sequence { first, step } => first.offset(lane as u64 * u64::from(step)),
+            Pattern::HalfWarps { first, apart, step } => {
+                let half = if lane < LANES / 2 { first } else { Addr(first.0.wrapping_add_signed(apart.into())) };
+                half.offset((lane % (LANES / 2)) as u64 * u64::from(step))
+            }
             Pattern::Scattered(index) => self.scattered[index as usize][lane],
         }
     }

@@ -22,6 +22,19 @@ pub struct CoalescedAccess {
     pub work: u16,
 }
 
+impl CoalescedAccess {
+    /// These bytes are the ones touched.
+    fn touch(&mut self, bytes: u128) {
+        (self.sectors, self.full, self.bytes) = (SectorMask::NONE, SectorMask::NONE, bytes);
+        for sector in 0..4 {
+            let part = (bytes >> (32 * sector)) as u32;
+            self.sectors.0 |= u8::from(part != 0) << sector;
+            self.full.0 |= u8::from(part == u32::MAX) << sector;
+        }
+        self.asked = self.sectors;
+    }
+}
+
 /// Appends the coalesced accesses of one memory instruction to `out`, in the order in which lanes first touch the lines.
 ///
 /// `width` is the bytes of each lane. Lanes are merged within groups of `group` lanes; a later group joins the request of an
@@ -45,6 +58,11 @@ pub fn coalesce(
         {
             range(first, u64::from(step) * LANES as u64, out);
         }
+        Pattern::HalfWarps { first, apart, step }
+            if mask == LaneMask::MAX && group as usize >= HALF && (step == 0 || u32::from(step) == width) =>
+        {
+            half_warps([first, second_half(first, apart)], width, step, group as usize >= LANES, out);
+        }
         _ => {
             let lanes = batch.lanes(set);
             let start = out.len();
@@ -56,6 +74,73 @@ pub fn coalesce(
             }
         }
     }
+}
+
+/// Lanes of half a warp.
+const HALF: usize = LANES / 2;
+
+/// Where the second half of a warp begins, so many bytes from the first.
+fn second_half(first: Addr, apart: i32) -> Addr {
+    Addr(first.0.wrapping_add_signed(apart.into()))
+}
+
+/// The requests of two halves of a warp, each in sequence from its start or all at it, merged as one group or as two.
+fn half_warps(starts: [Addr; 2], width: u32, step: u16, one_group: bool, out: &mut Vec<CoalescedAccess>) {
+    let begin = out.len();
+    for (half, first) in starts.into_iter().enumerate() {
+        let behind = out.len();
+        if step == 0 {
+            out.push(part_of_line(first, width));
+        } else {
+            range(first, u64::from(step) * HALF as u64, out);
+        }
+        if half == 1 {
+            if one_group {
+                join_group(begin, behind, out);
+            } else {
+                join_other_sectors(begin, behind, out);
+            }
+        }
+    }
+}
+
+/// Joins the requests from `behind` on with those before them for the same line, which lanes of the same group made.
+fn join_group(begin: usize, behind: usize, out: &mut Vec<CoalescedAccess>) {
+    keep_behind(behind, out, |before, request| {
+        let Some(same) = before[begin..].iter_mut().find(|r| r.line == request.line) else { return true };
+        same.touch(same.bytes | request.bytes);
+        false
+    });
+}
+
+/// Joins the requests of a group, from `behind` on, with those of earlier groups for other sectors of the same line.
+fn join_other_sectors(begin: usize, behind: usize, out: &mut Vec<CoalescedAccess>) {
+    keep_behind(behind, out, |before, request| {
+        let other = |r: &&mut CoalescedAccess| r.line == request.line && r.sectors.and(request.sectors).is_empty();
+        let Some(earlier) = before[begin..].iter_mut().find(other) else { return true };
+        earlier.sectors = earlier.sectors.or(request.sectors);
+        earlier.asked = earlier.sectors;
+        earlier.full = earlier.full.or(request.full);
+        earlier.bytes |= request.bytes;
+        false
+    });
+}
+
+/// Keeps those requests from `behind` on of which `keeps` says so, given those before `behind`.
+fn keep_behind(
+    behind: usize,
+    out: &mut Vec<CoalescedAccess>,
+    mut keeps: impl FnMut(&mut [CoalescedAccess], &CoalescedAccess) -> bool,
+) {
+    let mut kept = behind;
+    for at in behind..out.len() {
+        let request = out[at];
+        if keeps(&mut out[..behind], &request) {
+            out[kept] = request;
+            kept += 1;
+        }
+    }
+    out.truncate(kept);
 }
 
 /// Joins requests for the same line: of an instruction whose lanes each read several places.
@@ -141,29 +226,9 @@ fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usiz
         bytes[at - first] |= ones << (address.0 % LINE_BYTES);
     }
     for (request, touched) in out[first..].iter_mut().zip(bytes) {
-        for sector in 0..4 {
-            let part = (touched >> (32 * sector)) as u32;
-            request.sectors.0 |= u8::from(part != 0) << sector;
-            request.full.0 |= u8::from(part == u32::MAX) << sector;
-        }
-        (request.asked, request.bytes) = (request.sectors, touched);
+        request.touch(touched);
     }
-    let mut kept = first;
-    for k in first..out.len() {
-        let request = out[k];
-        let earlier =
-            out[start..first].iter_mut().find(|r| r.line == request.line && r.sectors.and(request.sectors).is_empty());
-        if let Some(earlier) = earlier {
-            earlier.sectors = earlier.sectors.or(request.sectors);
-            earlier.asked = earlier.sectors;
-            earlier.full = earlier.full.or(request.full);
-            earlier.bytes |= request.bytes;
-        } else {
-            out[kept] = request;
-            kept += 1;
-        }
-    }
-    out.truncate(kept);
+    join_other_sectors(start, first, out);
 }
 
 /// Cycles that banks of 4 bytes (at most 32) need for a shared-memory access: the most different words in one bank.
@@ -177,6 +242,9 @@ pub fn bank_conflicts(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: 
     match set.pattern {
         Pattern::Same(_) if banks == 32 && mask == LaneMask::MAX => return joined(true),
         Pattern::Sequence { .. } if banks == 32 && mask == LaneMask::MAX => return words,
+        Pattern::HalfWarps { apart, step, .. } if banks == 32 && mask == LaneMask::MAX && width == 4 => {
+            return conflicts_of_halves(apart / 4, u32::from(step / 4));
+        }
         _ => {}
     }
     let copied;
@@ -193,6 +261,15 @@ pub fn bank_conflicts(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: 
         32 => served_in(lanes, mask, parts, words, |word| word as usize % 32),
         _ => served_in(lanes, mask, parts, words, |word| (word % banks) as usize % LANES),
     }
+}
+
+/// Cycles for a warp whose halves each want 16 words in a row (`step` 1) or one (`step` 0), and begin so many words apart.
+fn conflicts_of_halves(apart: i32, step: u32) -> u32 {
+    let last = step * (HALF as u32 - 1);
+    // Beyond that distance no word is wanted by both halves; within it in banks, some bank is.
+    let (words, banks) = (apart.unsigned_abs(), apart.rem_euclid(LANES as i32) as u32);
+    let in_common = banks <= last || banks >= LANES as u32 - last;
+    1 + u32::from(words > last && in_common)
 }
 
 /// Cycles for a warp whose accesses of so many words are served in so many parts, where a word lies in the bank that `bank_of`
@@ -377,6 +454,34 @@ mod tests {
             if let Some(batch) = patterned(&address, width).filter(|_| mask == u32::MAX) {
                 assert_eq!(bank_conflicts(&batch, &batch.addresses[0], mask, width, &shared), expected, "by pattern");
             }
+        }
+    }
+
+    /// Rows of 16 threads: what their pattern says is what their addresses say, wherever the second row lies.
+    #[test]
+    fn half_warps_are_what_their_lanes_are() {
+        let shared = crate::config::load("titan-v", &[""; 0]).expect("a preset").config.shared;
+        for (apart, step, width) in
+            (-700..700i32).flat_map(|at| [(4 * at, 4, 4), (4 * at, 0, 4), (8 * at, 8, 8), (at, 1, 1)])
+        {
+            let first = Addr(0x1_0000 + 24);
+            let pattern = Pattern::HalfWarps { first, apart, step };
+            let set = AddressSet { mask: u32::MAX, space: Space::Global, pattern };
+            let mut batch = OpBatch::default();
+            let lanes = batch.lanes(&set).map(|a| a.0);
+            let half = |l: u64| l % 16 * u64::from(step);
+            let second = |l: u64| if l < 16 { 0 } else { i64::from(apart) };
+            assert_eq!(lanes, std::array::from_fn(|l| first.0.wrapping_add_signed(second(l as u64)) + half(l as u64)));
+            batch.addresses.push(set);
+            let by_lane = scattered(|l| lanes[l as usize], u32::MAX);
+            for group in [8, 16, 32] {
+                let mut out = [Vec::new(), Vec::new()];
+                coalesce(&batch, &set, u32::MAX, width, group, &mut out[0]);
+                coalesce(&by_lane, &by_lane.addresses[0], u32::MAX, width, group, &mut out[1]);
+                assert_eq!(out[0], out[1], "{apart} apart, {step} a step, groups of {group}");
+            }
+            let cycles = |b: &OpBatch| bank_conflicts(b, &b.addresses[0], u32::MAX, width, &shared);
+            assert_eq!(cycles(&batch), cycles(&by_lane), "{apart} apart, {step} a step");
         }
     }
 

@@ -7,7 +7,7 @@
 //! Loads and stores take the same way: `STORE` says which of the two is compiled.
 
 use super::local::{Widen, in_frame, local_access};
-use super::pattern::{Pattern, masked_pattern, pattern};
+use super::pattern::{HALF, Pattern, masked_pattern, pattern};
 use crate::exec::{Exec, Flow, Slot};
 use crate::fault::Cause;
 use crate::inst::{Access, AsyncCopy, Inst};
@@ -78,15 +78,15 @@ pub(crate) fn data_slot(i: &Inst, k: usize) -> Slot {
     [i.d, i.b, i.c, i.e][k]
 }
 
-/// The address of lane 0, offset applied.
+/// The address of a lane, offset applied.
 #[inline(always)]
-unsafe fn first_address<const WIDE: bool>(x: &Exec<'_>, base: Slot, offset: i64) -> u64 {
-    // SAFETY: decoding gave an address slot of that width.
+unsafe fn address_of<const WIDE: bool>(x: &Exec<'_>, base: Slot, lane: usize, offset: i64) -> u64 {
+    // SAFETY: decoding gave an address slot of that width, which has 32 lanes.
     unsafe {
         if WIDE {
-            x.read_slot(base).cast::<u64>().read().wrapping_add(offset as u64)
+            x.read_slot(base).cast::<u64>().add(lane).read().wrapping_add(offset as u64)
         } else {
-            u64::from(x.read_slot(base).cast::<u32>().read().wrapping_add(offset as u32))
+            u64::from(x.read_slot(base).cast::<u32>().add(lane).read().wrapping_add(offset as u32))
         }
     }
 }
@@ -179,13 +179,8 @@ pub(crate) fn report(x: &mut Exec<'_>, space: Space, m: LaneMask, addr: &[u64; L
 
 /// The same for a full warp whose addresses lie in a pattern.
 #[inline(always)]
-fn report_regular(x: &mut Exec<'_>, space: Space, pattern: Pattern, first: u64, width: u64) {
+fn report_regular(x: &mut Exec<'_>, space: Space, pattern: strata_core::Pattern) {
     if let Some(sink) = x.listener() {
-        let first = Addr(first);
-        let pattern = match pattern {
-            Pattern::Same => strata_core::Pattern::Same(first),
-            _ => strata_core::Pattern::Sequence { first, step: width as u32 },
-        };
         sink.addresses.push(AddressSet { mask: LaneMask::MAX, space, pattern });
     }
 }
@@ -228,10 +223,20 @@ unsafe fn regular<const STORE: bool, const SPACE: u8, const WIDE: bool, const VE
     let Access { offset, .. } = i.fields();
     // SAFETY: decoding gave an address slot of that width.
     let (pattern, first) =
-        unsafe { (pattern::<WIDE, VECTOR>(x.read_slot(i.a), width), first_address::<WIDE>(x, i.a, offset)) };
-    let covered = match pattern {
-        Pattern::Sequence => width * LANES as u64,
-        Pattern::Same if !STORE => width,
+        unsafe { (pattern::<WIDE, VECTOR>(x.read_slot(i.a), width), address_of::<WIDE>(x, i.a, 0, offset)) };
+    let (covered, reported) = match pattern {
+        Pattern::Sequence => {
+            (width * LANES as u64, strata_core::Pattern::Sequence { first: Addr(first), step: width as u32 })
+        }
+        Pattern::Same if !STORE => (width, strata_core::Pattern::Same(Addr(first))),
+        Pattern::Sequences if elements == 1 => {
+            // SAFETY: passed on to the caller of an `OpFn`.
+            return unsafe { by_halves::<STORE, SPACE, WIDE, E, D>(x, i, first, width) };
+        }
+        Pattern::TwoPlaces if elements == 1 && !STORE => {
+            // SAFETY: passed on to the caller of an `OpFn`.
+            return unsafe { by_halves::<STORE, SPACE, WIDE, E, D>(x, i, first, 0) };
+        }
         _ => return None,
     };
     if !aligned(first, width) {
@@ -239,7 +244,7 @@ unsafe fn regular<const STORE: bool, const SPACE: u8, const WIDE: bool, const VE
     }
     let at = origin::<SPACE>(x, i, first, covered)?.wrapping_add(first as usize).cast::<E>();
     count::<STORE, SPACE>(x, width * LANES as u64);
-    report_regular(x, space_of(SPACE), pattern, first, width);
+    report_regular(x, space_of(SPACE), reported);
     // SAFETY: `origin` proved the range; registers are slots of `D`.
     unsafe {
         if STORE {
@@ -258,6 +263,53 @@ unsafe fn regular<const STORE: bool, const SPACE: u8, const WIDE: bool, const VE
                     at.add(l * elements + k).read_unaligned().extend()
                 });
             }
+        }
+    }
+    Some(Flow::Next)
+}
+
+/// Accesses of a full warp each half of which is in sequence or, if it loads and `step` is 0, at one place; `first` is where
+/// the first half begins.
+#[inline(always)]
+unsafe fn by_halves<const STORE: bool, const SPACE: u8, const WIDE: bool, E: Element<D>, D: Lane>(
+    x: &mut Exec<'_>,
+    i: &Inst,
+    first: u64,
+    step: u64,
+) -> Option<Flow> {
+    let width = size_of::<E>() as u64;
+    let Access { offset, .. } = i.fields();
+    // SAFETY: decoding gave an address slot of that width, which has 32 lanes.
+    let second = unsafe { address_of::<WIDE>(x, i.a, HALF, offset) };
+    let apart = i32::try_from(second.wrapping_sub(first).cast_signed()).ok()?;
+    if !aligned(first | second, width) {
+        return None;
+    }
+    let covered = step * (HALF as u64 - 1) + width;
+    let starts = [first, second];
+    let mut halves = [std::ptr::null_mut::<E>(); 2];
+    for (at, start) in halves.iter_mut().zip(starts) {
+        *at = origin::<SPACE>(x, i, start, covered)?.wrapping_add(start as usize).cast::<E>();
+    }
+    count::<STORE, SPACE>(x, width * LANES as u64);
+    let pattern = strata_core::Pattern::HalfWarps { first: Addr(first), apart, step: step as u16 };
+    report_regular(x, space_of(SPACE), pattern);
+    // SAFETY: `origin` proved both ranges; registers are slots of `D`.
+    unsafe {
+        if STORE {
+            let values = x.read_slot(data_slot(i, 0)).cast::<D::Stored>();
+            let values: [[E; HALF]; 2] =
+                std::array::from_fn(|h| std::array::from_fn(|l| E::truncate(D::load(values.add(h * HALF + l).read()))));
+            // Where the halves overlap, the higher lanes win.
+            for (half, values) in halves.into_iter().zip(values) {
+                half.cast::<[E; HALF]>().write_unaligned(values);
+            }
+        } else if step == 0 {
+            let values: [D; 2] = halves.map(|half| half.read_unaligned().extend());
+            write_lanes::<D>(x, i.d, LaneMask::MAX, |l| values[l / HALF]);
+        } else {
+            let from = halves.map(|half| half.cast::<[E; HALF]>().read_unaligned());
+            write_lanes::<D>(x, i.d, LaneMask::MAX, |l| from[l / HALF][l % HALF].extend());
         }
     }
     Some(Flow::Next)
@@ -399,7 +451,7 @@ unsafe fn load_partial<const SPACE: u8, const VECTOR: bool, E: Element<D>, D: La
                 let value: D = base.wrapping_add(one as usize).cast::<E>().read_unaligned().extend();
                 write_lanes::<D>(x, i.d, m, |_| value);
             }
-            Pattern::Scattered => return false,
+            _ => return false,
         }
     }
     true
