@@ -313,10 +313,18 @@ impl OpBatch {
     /// The addresses of a set, one per lane; lanes outside its mask hold [`Addr`] 0.
     #[inline]
     pub fn lanes(&self, set: &AddressSet) -> [Addr; LANES] {
-        if let (Pattern::Scattered(index), LaneMask::MAX) = (set.pattern, set.mask) {
-            return self.scattered[index as usize];
+        let mut made = [Addr(0); LANES];
+        *self.lanes_in(set, &mut made)
+    }
+
+    /// The same without a copy of those that are listed; others are made in `room`.
+    #[inline]
+    pub fn lanes_in<'a>(&'a self, set: &AddressSet, room: &'a mut [Addr; LANES]) -> &'a [Addr; LANES] {
+        if let Pattern::Scattered(index) = set.pattern {
+            return &self.scattered[index as usize];
         }
-        std::array::from_fn(|l| if set.mask >> l & 1 != 0 { self.lane(set, l) } else { Addr(0) })
+        *room = std::array::from_fn(|l| if set.mask >> l & 1 != 0 { self.lane(set, l) } else { Addr(0) });
+        room
     }
 
     /// Where the first lane of a set goes; `None` if it is about no lane.

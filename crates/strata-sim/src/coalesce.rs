@@ -64,12 +64,13 @@ pub fn coalesce(
             half_warps([first, second_half(first, apart)], width, step, group as usize >= LANES, out);
         }
         _ => {
-            let lanes = batch.lanes(set);
+            let mut room = [Addr(0); LANES];
+            let lanes = batch.lanes_in(set, &mut room);
             let start = out.len();
             for first in (0..LANES as u32).step_by(group as usize) {
                 let members = mask & (u32::MAX >> (LANES as u32 - group)) << first;
                 if members != 0 {
-                    group_lines(&lanes, members, width, start, out);
+                    group_lines(lanes, members, width, start, out);
                 }
             }
         }
@@ -247,13 +248,8 @@ pub fn bank_conflicts(batch: &OpBatch, set: &AddressSet, mask: LaneMask, width: 
         }
         _ => {}
     }
-    let copied;
-    let lanes = if let Pattern::Scattered(index) = set.pattern {
-        &batch.scattered[index as usize]
-    } else {
-        copied = batch.lanes(set);
-        &copied
-    };
+    let mut room = [Addr(0); LANES];
+    let lanes = batch.lanes_in(set, &mut room);
     let pairs = shared.pairs && words > 1 && (in_pairs(lanes, mask, 1) || in_pairs(lanes, mask, 2));
     let parts = joined(pairs);
     // Every GPU of today has 32 banks: a division that is none.
@@ -302,7 +298,8 @@ pub fn distinct_addresses(batch: &OpBatch, set: &AddressSet, mask: LaneMask) -> 
     if let Pattern::Same(_) = set.pattern {
         return u32::from(mask != 0);
     }
-    let lanes = batch.lanes(set);
+    let mut room = [Addr(0); LANES];
+    let lanes = batch.lanes_in(set, &mut room);
     let first = |lane: &usize| !(0..*lane).any(|before| mask >> before & 1 == 1 && lanes[before] == lanes[*lane]);
     (0..LANES).filter(|lane| mask >> lane & 1 == 1).filter(first).count() as u32
 }

@@ -6,8 +6,6 @@
 //!
 //! Invariants: time is integer picoseconds, and everything that happens is ordered by (time, sequence), so two runs agree
 //! byte for byte; nothing polls; no number that describes hardware stands in the code, all come from the configuration.
-//!
-//! The machine is not finished: `docs/configuration.md` lists the parameters that have no effect yet.
 
 pub mod cache;
 mod calendar;

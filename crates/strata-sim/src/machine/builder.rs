@@ -178,7 +178,9 @@ impl MachineBuilder {
             self.sides.sort_by_key(|side| side.what.0);
             let mut chain = |partition| self.sides.iter_mut().map(|side| (side.what.1)(partition)).collect();
             let partitions = machine.config.dram.channels;
-            machine.sides = Some(Box::new(MemorySides::new(partitions, &mut chain, self.checks_data)));
+            let sides = MemorySides::new(partitions, &mut chain, self.checks_data);
+            machine.sides_look_at_data = sides.look_at_data();
+            machine.sides = Some(Box::new(sides));
         }
         if let Some(Owned { what: (mechanism, managed), .. }) = self.pagings.pop() {
             let pager = Pager::new(mechanism, &managed);

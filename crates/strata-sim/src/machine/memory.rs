@@ -22,7 +22,7 @@ impl Machine {
     ) {
         self.probe_fetch(miss, line, sectors);
         if self.sides.is_some() {
-            self.submit_to_sides::<true>(Deferred { home, line, sectors, resident, miss, ready });
+            self.submit_to_sides::<true>(&Deferred { home, line, sectors, resident, miss, ready });
         } else {
             let tag = Event::new(Event::FILL, miss).0;
             self.send_to_dram(home.access(sectors, Dir::Read, tag), ready);
@@ -40,7 +40,7 @@ impl Machine {
     ) {
         self.probe_write_back(line, sectors);
         if self.sides.is_some() {
-            self.submit_to_sides::<false>(Deferred { home, line, sectors, resident: valid, miss: NONE, ready });
+            self.submit_to_sides::<false>(&Deferred { home, line, sectors, resident: valid, miss: NONE, ready });
         } else {
             self.send_to_dram(home.access(sectors, Dir::Write, NONE), ready);
         }

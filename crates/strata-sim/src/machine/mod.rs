@@ -225,6 +225,8 @@ pub struct Machine {
     stacks: Option<Box<Stacks>>,
     /// Mechanisms, one field per seam.
     sides: Option<Box<MemorySides>>,
+    /// One of them looks at data; asked at every event, so it is here.
+    sides_look_at_data: bool,
     pager: Option<Box<Pager>>,
     offload: Option<Box<Offloader>>,
     listeners: Vec<Box<dyn HostListener>>,
@@ -310,6 +312,7 @@ impl Machine {
             interleave: Interleave::new(&config),
             stacks: Stacks::of(&config),
             sides: None,
+            sides_look_at_data: false,
             pager: None,
             offload: None,
             listeners: Vec::new(),
@@ -545,7 +548,8 @@ impl Machine {
     /// Lets memory sides plan the requests that the last event submitted.
     #[inline]
     fn plan_requests<S: GridSource>(&mut self, source: &S) {
-        while let Some(sides) = &self.sides
+        while self.sides_look_at_data
+            && let Some(sides) = &self.sides
             && !sides.deferred.is_empty()
         {
             self.plan_deferred(|line, data| source.read_line(line, data));

@@ -402,7 +402,7 @@ Exit status: 0 nothing moved, 1 a row moved, 2 bad usage or bad input.";
 #[derive(Args)]
 #[command(after_help = FINGERPRINT_EXAMPLES)]
 pub(crate) struct Fingerprint {
-    /// Workloads [default: all without a mechanism, a dozen with each, four with pairs]
+    /// Workloads [default: all alone and with each mechanism, a dozen with pairs]
     #[arg(value_name = "WORKLOAD")]
     pub(crate) programs: Vec<String>,
     /// A preset; may be repeated [default: all]

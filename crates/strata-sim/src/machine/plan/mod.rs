@@ -29,8 +29,6 @@ pub(super) struct MemorySides {
     partitions: Vec<Partition>,
     links: Vec<Link>,
     running: Slab<Running>,
-    /// A side looks at data: requests are deferred until the bytes of memory are at hand.
-    looks_at_data: bool,
     /// Asked for by the event at hand.
     pub(super) deferred: Vec<Deferred>,
     /// The plan being made, kept for its memory.
@@ -45,22 +43,6 @@ struct Partition {
     units: Vec<SideUnit>,
     /// Lines by their local number, to look them up in L2; kept only beside an image: who copies lines compares data.
     lines: Paged<Option<LineAddr>>,
-}
-
-/// The image of memory follows a request that the mechanism is about to see.
-#[cold]
-fn image_follows(
-    image: &mut MemoryImage,
-    lines: &mut Paged<Option<LineAddr>>,
-    asked: Deferred,
-    memory: &mut dyn FnMut(LineAddr, &mut Line),
-) {
-    *lines.get_mut(asked.home.local.0) = Some(asked.line);
-    if asked.miss == NONE {
-        let mut data = ZEROS;
-        memory(asked.line, &mut data);
-        image.write(asked.home.local, asked.sectors, &data);
-    }
 }
 
 /// A pipelined unit of a partition, such as a hash or a decompressor.
@@ -147,7 +129,6 @@ impl MemorySides {
             })
             .collect();
         Self {
-            looks_at_data: partitions.iter().any(|p| p.image.is_some()),
             partitions,
             links,
             running: Slab::default(),
@@ -155,6 +136,11 @@ impl MemorySides {
             plan: Plan::default(),
             traffic: names.into_iter().map(|name| (name, Traffic::default())).collect(),
         }
+    }
+
+    /// True if a side looks at data: its requests wait until the bytes of memory are at hand.
+    pub(super) fn look_at_data(&self) -> bool {
+        self.partitions.iter().any(|p| p.image.is_some())
     }
 
     fn count(&mut self, why: TrafficId, dir: Dir, link: bool, bytes: u64) {
@@ -203,39 +189,40 @@ impl MemorySides {
 
     /// What memory held when a request was planned, after the check that a fill would deliver that.
     #[cold]
-    fn check(&mut self, asked: Deferred, checker: &mut DataChecker) -> Option<Box<Line>> {
+    fn check(&mut self, asked: &Deferred, checker: &mut DataChecker) -> Option<Box<Line>> {
         if asked.miss != NONE {
-            checker.check_delivery(asked.line, self.wrong_sectors(&asked));
+            checker.check_delivery(asked.line, self.wrong_sectors(asked));
         }
-        self.expected(&asked)
+        self.expected(asked)
+    }
+
+    /// What memory holds of a line that the mechanism is about to see; the image of memory follows what was written to it.
+    #[cold]
+    fn line_of(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) -> Line {
+        let home = asked.home;
+        let Partition { image: Some(image), lines, .. } = &mut self.partitions[usize::from(home.partition)] else {
+            return ZEROS;
+        };
+        *lines.get_mut(home.local.0) = Some(asked.line);
+        if asked.miss == NONE {
+            let mut data = ZEROS;
+            memory(asked.line, &mut data);
+            image.write(home.local, asked.sectors, &data);
+        }
+        *image.line(home.local)
     }
 
     /// Asks the mechanism; what it answers is in `self.plan`.
     #[allow(clippy::inline_always, reason = "as with what calls it")]
     #[inline(always)]
-    fn plan<const FILLS: bool>(&mut self, asked: Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
-        let Partition { chain, image, lines, .. } = &mut self.partitions[usize::from(asked.home.partition)];
-        let data = match image {
-            None => &ZEROS,
-            Some(image) => {
-                image_follows(image, lines, asked, memory);
-                image.line(asked.home.local)
-            }
-        };
-        let request = LineRequest {
-            line: asked.home.local,
-            address: asked.line,
-            sectors: asked.sectors,
-            resident: asked.resident,
-            kind: if FILLS { LineKind::Fill } else { LineKind::WriteBack },
-            data,
-        };
+    fn ask<const FILLS: bool>(&mut self, partition: u16, request: &LineRequest<'_>) {
         self.plan.steps.clear();
         self.plan.fill = SectorMask::NONE;
+        let chain = &mut self.partitions[usize::from(partition)].chain;
         if FILLS {
-            Below(chain).read(&request, &mut self.plan);
+            Below(chain).read(request, &mut self.plan);
         } else {
-            Below(chain).write(&request, &mut self.plan);
+            Below(chain).write(request, &mut self.plan);
         }
     }
 }
@@ -289,19 +276,19 @@ impl Machine {
     /// memory are at hand.
     #[allow(clippy::inline_always, reason = "as with what it calls")]
     #[inline(always)]
-    pub(super) fn submit_to_sides<const FILLS: bool>(&mut self, asked: Deferred) {
-        if self.sides.as_ref().is_some_and(|sides| sides.looks_at_data) {
+    pub(super) fn submit_to_sides<const FILLS: bool>(&mut self, asked: &Deferred) {
+        if self.sides_look_at_data {
             self.defer(asked);
         } else {
-            self.plan_and_start::<FILLS>(asked, &mut |_, _| ());
+            self.plan_and_start::<FILLS>(asked, &ZEROS);
         }
     }
 
     /// Keeps a request until the bytes of memory are at hand.
     #[inline(never)]
-    fn defer(&mut self, asked: Deferred) {
+    fn defer(&mut self, asked: &Deferred) {
         let Some(sides) = &mut self.sides else { return };
-        sides.deferred.push(asked);
+        sides.deferred.push(*asked);
         *self.slots_held(asked.home.slice, HeldSlot::of(asked.miss)) += 1;
     }
 
@@ -312,10 +299,12 @@ impl Machine {
         let mut deferred = std::mem::take(&mut sides.deferred);
         for asked in deferred.drain(..) {
             *self.slots_held(asked.home.slice, HeldSlot::of(asked.miss)) -= 1;
+            let Some(sides) = &mut self.sides else { return };
+            let data = sides.line_of(&asked, &mut memory);
             if asked.miss == NONE {
-                self.plan_and_start::<false>(asked, &mut memory);
+                self.plan_and_start::<false>(&asked, &data);
             } else {
-                self.plan_and_start::<true>(asked, &mut memory);
+                self.plan_and_start::<true>(&asked, &data);
             }
         }
         // A plan that has ended already may have let others ask.
@@ -326,12 +315,20 @@ impl Machine {
         }
     }
 
-    /// Shows the mechanism a request, and begins what it plans.
+    /// Shows the mechanism a request and what memory holds, and begins what it plans.
     #[allow(clippy::inline_always, reason = "whether it is a fill is known where it is called, which saves half of it")]
     #[inline(always)]
-    fn plan_and_start<const FILLS: bool>(&mut self, asked: Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
+    fn plan_and_start<const FILLS: bool>(&mut self, asked: &Deferred, data: &Line) {
         let Some(sides) = &mut self.sides else { return };
-        sides.plan::<FILLS>(asked, memory);
+        let request = LineRequest {
+            line: asked.home.local,
+            address: asked.line,
+            sectors: asked.sectors,
+            resident: asked.resident,
+            kind: if FILLS { LineKind::Fill } else { LineKind::WriteBack },
+            data,
+        };
+        sides.ask::<FILLS>(asked.home.partition, &request);
         let expected = self.checker.as_mut().and_then(|checker| sides.check(asked, checker));
         let more = sides.plan.fill.without(asked.sectors);
         if FILLS && !more.is_empty() {
@@ -352,7 +349,7 @@ impl Machine {
 
     /// Begins a plan of several steps.
     #[inline(never)]
-    fn run_plan(&mut self, asked: Deferred, expected: Option<Box<Line>>) {
+    fn run_plan(&mut self, asked: &Deferred, expected: Option<Box<Line>>) {
         let Some(sides) = &mut self.sides else { return };
         let kept = HeldSlot::of(asked.miss);
         let running = sides.running.add(Running {
