@@ -248,7 +248,7 @@ impl MemorySide for CompressedSide {
         }
     }
 
-    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn read(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         self.shadow(request);
         let Some(mut planner) = self.planner(request, plan) else { return below.read(request, plan) };
         let state = self.states.get(request.line);
@@ -270,7 +270,7 @@ impl MemorySide for CompressedSide {
         }
     }
 
-    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn write(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         self.shadow(request);
         let Some(mut planner) = self.planner(request, plan) else { return below.write(request, plan) };
         let old = self.states.get(request.line);
@@ -293,7 +293,7 @@ impl MemorySide for CompressedSide {
         planner.store(new, new != old, whole, merged);
     }
 
-    fn host_wrote(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>) {
+    fn host_wrote(&mut self, request: &LineRequest<'_>, mut below: Below<'_>) {
         let state = self.state_of(request.data);
         self.states.set(request.line, state);
         below.host_wrote(request);

@@ -228,13 +228,13 @@ impl MemorySide for BcdSide {
         });
     }
 
-    fn read(&mut self, request: &LineRequest<'_>, _: &mut Below<'_>, plan: &mut Plan) {
+    fn read(&mut self, request: &LineRequest<'_>, _: Below<'_>, plan: &mut Plan) {
         self.counts.reads += 1;
         self.counts.reads_coded += u64::from(*self.codes.get(request.line.0) != Code::Raw);
         self.fetch(request.line.0, request.sectors, TrafficId::DATA, plan);
     }
 
-    fn write(&mut self, request: &LineRequest<'_>, _: &mut Below<'_>, plan: &mut Plan) {
+    fn write(&mut self, request: &LineRequest<'_>, _: Below<'_>, plan: &mut Plan) {
         let Some(parts) = self.parts else { return };
         let (line, old) = (request.line.0, *self.codes.get(request.line.0));
         self.counts.writes += 1;
@@ -284,12 +284,12 @@ impl MemorySide for BcdSide {
         }
     }
 
-    fn host_wrote(&mut self, request: &LineRequest<'_>, _: &mut Below<'_>) {
+    fn host_wrote(&mut self, request: &LineRequest<'_>, _: Below<'_>) {
         let old = std::mem::take(self.codes.get_mut(request.line.0));
         self.bases.release(old);
     }
 
-    fn host_freed(&mut self, line: LocalLine, _: &mut Below<'_>) {
+    fn host_freed(&mut self, line: LocalLine, _: Below<'_>) {
         if *self.codes.get(line.0) != Code::Raw {
             let old = std::mem::take(self.codes.get_mut(line.0));
             self.bases.release(old);
@@ -342,8 +342,8 @@ mod tests {
         let request = LineRequest { line, address: LineAddr(at), sectors: SectorMask(1), resident, kind, data };
         let mut plan = Plan::default();
         match kind {
-            LineKind::Fill => side.read(&request, &mut Below::plain(), &mut plan),
-            _ => side.write(&request, &mut Below::plain(), &mut plan),
+            LineKind::Fill => side.read(&request, Below::plain(), &mut plan),
+            _ => side.write(&request, Below::plain(), &mut plan),
         }
         dram_moves(&plan)
     }

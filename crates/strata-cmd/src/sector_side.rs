@@ -188,7 +188,7 @@ impl MemorySide for SectorSide {
         });
     }
 
-    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn read(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         let Some(parts) = self.parts else { return below.read(request, plan) };
         let look_up = |table| Move::Table { table, entry: request.line.0, dir: Dir::Read };
         let (mut at_home, mut elsewhere, mut from_map) = (Scattered::default(), Scattered::default(), 0);
@@ -222,7 +222,7 @@ impl MemorySide for SectorSide {
         }
     }
 
-    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn write(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         let Some(parts) = self.parts else { return below.write(request, plan) };
         // What is read is what was there before the write.
         let mut old = Plan::default();
@@ -259,7 +259,7 @@ impl MemorySide for SectorSide {
         stored.plan(Dir::Write, TrafficId::DATA, ready, plan);
     }
 
-    fn host_wrote(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>) {
+    fn host_wrote(&mut self, request: &LineRequest<'_>, mut below: Below<'_>) {
         for (k, block) in blocks(request.line, request.sectors) {
             let place = self.memory.host_wrote(block, ONE, &alone(request.data, k));
             self.requests.displaced += u64::from(place != block);
@@ -271,7 +271,7 @@ impl MemorySide for SectorSide {
         below.host_wrote(request);
     }
 
-    fn host_freed(&mut self, line: LocalLine, below: &mut Below<'_>) {
+    fn host_freed(&mut self, line: LocalLine, mut below: Below<'_>) {
         for (_, block) in blocks(line, SectorMask::ALL) {
             self.memory.freed(block);
             if let Some(study) = &mut self.study {

@@ -402,12 +402,12 @@ impl MemorySide for DedupSide {
         });
     }
 
-    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn read(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         let Some(parts) = self.parts else { return below.read(request, plan) };
         let line = request.line.0;
         let kind = self.memory.block(line).kind;
         let spared = matches!(kind, Kind::ReadOnly | Kind::Own) && self.is_plain(line);
-        self.plan_read(request, parts, spared, below, plan);
+        self.plan_read(request, parts, spared, &mut below, plan);
         if !spared {
             self.prefetch(line, kind, plan);
         }
@@ -416,7 +416,7 @@ impl MemorySide for DedupSide {
         }
     }
 
-    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn write(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         let Some(parts) = self.parts else { return below.write(request, plan) };
         let line = request.line.0;
         // What is read is planned before anything changes, and begins behind the look-ups, which are planned afterwards: how
@@ -425,7 +425,7 @@ impl MemorySide for DedupSide {
         let deduplicates = self.guard.as_ref().is_none_or(|guard| guard.deduplicates(line));
         let dedup_reads = self.requests.uncovered + self.requests.partial;
         if deduplicates || !self.memory.is_alone_at_home(line) {
-            self.plan_old(request, below, &mut old);
+            self.plan_old(request, &mut below, &mut old);
         }
         let dedup_reads = self.requests.uncovered + self.requests.partial - dedup_reads;
         let held = self.memory.block(line).place(line).and_then(|place| Some((place, *self.memory.bytes_at(place)?)));
@@ -460,7 +460,7 @@ impl MemorySide for DedupSide {
             let before = held.as_ref().filter(|(place, _)| *place == at.place);
             let data = before.map_or_else(|| self.data(at.place, request.data), |(_, bytes)| bytes);
             let compare = Access::read(request, at, parts.dedup_read, data);
-            ready = compare.through(below, ready, plan);
+            ready = compare.through(&mut below, ready, plan);
         }
         if let Outcome::Stored(at) = written.outcome {
             let elsewhere = at.place != line;
@@ -469,14 +469,14 @@ impl MemorySide for DedupSide {
                 if elsewhere { SectorMask::ALL } else { written.after.mask.or(undefined).or(request.resident) };
             let data = self.data(at.place, request.data);
             let store = Access { request, at, dir: Dir::Write, why: TrafficId::DATA, data, in_hand };
-            store.through(below, ready, plan);
+            store.through(&mut below, ready, plan);
         }
         if !spared {
             self.prefetch(line, written.before.kind, plan);
         }
     }
 
-    fn host_wrote(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>) {
+    fn host_wrote(&mut self, request: &LineRequest<'_>, mut below: Below<'_>) {
         let before = self.memory.block(request.line.0).kind;
         let place = self.memory.host_wrote(request.line.0, request.sectors, request.data);
         self.guard_host(request.line.0, before);
@@ -489,7 +489,7 @@ impl MemorySide for DedupSide {
         below.host_wrote(&LineRequest { line: LocalLine(place), data: self.data(place, request.data), ..*request });
     }
 
-    fn host_freed(&mut self, line: LocalLine, below: &mut Below<'_>) {
+    fn host_freed(&mut self, line: LocalLine, mut below: Below<'_>) {
         let before = self.memory.block(line.0).kind;
         self.memory.freed(line.0);
         self.guard_host(line.0, before);

@@ -53,7 +53,7 @@ impl MemorySide for Neighbour {
         assert!(parts.carries_bytes(), "a chain without a machine always checks data");
     }
 
-    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn read(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         let line = Self::place(request.line);
         if self.mistake == Mistake::CopiesAnother {
             let what = Move::CopyFromL2 { line, sectors: request.sectors, otherwise: StepSet::NONE };
@@ -72,7 +72,7 @@ impl MemorySide for Neighbour {
         }
     }
 
-    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn write(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         let line = Self::place(request.line);
         let writes = self.writes.entry(line).or_default();
         *writes += 1;
@@ -82,13 +82,13 @@ impl MemorySide for Neighbour {
         below.write(&LineRequest { line, ..*request }, plan);
     }
 
-    fn host_wrote(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>) {
+    fn host_wrote(&mut self, request: &LineRequest<'_>, mut below: Below<'_>) {
         let line = if self.mistake == Mistake::ForgetsHost { request.line } else { Self::place(request.line) };
         self.bytes.insert(line, *request.data);
         below.host_wrote(&LineRequest { line, ..*request });
     }
 
-    fn host_freed(&mut self, line: LocalLine, below: &mut Below<'_>) {
+    fn host_freed(&mut self, line: LocalLine, mut below: Below<'_>) {
         self.bytes.remove(&Self::place(line));
         below.host_freed(Self::place(line));
     }

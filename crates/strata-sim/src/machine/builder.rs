@@ -381,20 +381,20 @@ mod tests {
     impl MemorySide for Named {
         fn attach(&mut self, _: &mut Parts) {}
 
-        fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        fn read(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
             below.read(request, plan);
         }
 
-        fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+        fn write(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
             below.write(request, plan);
         }
 
-        fn host_wrote(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>) {
+        fn host_wrote(&mut self, request: &LineRequest<'_>, mut below: Below<'_>) {
             self.says("");
             below.host_wrote(request);
         }
 
-        fn host_freed(&mut self, line: LocalLine, below: &mut Below<'_>) {
+        fn host_freed(&mut self, line: LocalLine, mut below: Below<'_>) {
             self.says(" frees");
             below.host_freed(line);
         }

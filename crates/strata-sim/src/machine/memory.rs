@@ -2,10 +2,9 @@
 
 use super::channel_port::{DramAccess, DramTag};
 use super::home::Home;
-use super::plan::Deferred;
 use super::{Event, Machine, NONE};
 use crate::cache::SectorMask;
-use crate::seam::Dir;
+use crate::seam::{Dir, LineKind, LineRequest};
 use crate::time::{Cycles, Picos};
 use strata_core::LineAddr;
 
@@ -22,7 +21,8 @@ impl Machine {
     ) {
         self.probe_fetch(miss, line, sectors);
         if self.sides.is_some() {
-            self.submit_to_sides::<true>(&Deferred { home, line, sectors, resident, miss, ready });
+            let request = LineRequest::of_l2(home.local, line, sectors, resident, LineKind::Fill);
+            self.submit_to_sides::<true>(&home, &request, miss, ready);
         } else {
             let tag = Event::new(Event::FILL, miss).0;
             self.send_to_dram(home.access(sectors, Dir::Read, tag), ready);
@@ -40,7 +40,8 @@ impl Machine {
     ) {
         self.probe_write_back(line, sectors);
         if self.sides.is_some() {
-            self.submit_to_sides::<false>(&Deferred { home, line, sectors, resident: valid, miss: NONE, ready });
+            let request = LineRequest::of_l2(home.local, line, sectors, valid, LineKind::WriteBack);
+            self.submit_to_sides::<false>(&home, &request, NONE, ready);
         } else {
             self.send_to_dram(home.access(sectors, Dir::Write, NONE), ready);
         }

@@ -63,11 +63,11 @@ impl MemorySide for Null {
         false
     }
 
-    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn read(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         below.read(request, plan);
     }
 
-    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn write(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         below.write(request, plan);
     }
 }
@@ -213,7 +213,7 @@ impl MemorySide for Before {
         };
     }
 
-    fn read(&mut self, request: &LineRequest<'_>, _: &mut Below<'_>, plan: &mut Plan) {
+    fn read(&mut self, request: &LineRequest<'_>, _: Below<'_>, plan: &mut Plan) {
         self.seen.lock().expect("nobody panics").push((request.kind, request.line, request.sectors, request.data[0]));
         let first = plan.add((self.what)(&self.parts), StepSet::NONE, true);
         let at = request.line.addr();
@@ -222,7 +222,7 @@ impl MemorySide for Before {
         plan.fill = SectorMask::ALL;
     }
 
-    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn write(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         self.seen.lock().expect("nobody panics").push((request.kind, request.line, request.sectors, request.data[0]));
         below.write(request, plan);
     }
@@ -305,11 +305,11 @@ struct Residents(Arc<Mutex<Vec<u8>>>);
 impl MemorySide for Residents {
     fn attach(&mut self, _: &mut Parts) {}
 
-    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn read(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         below.read(request, plan);
     }
 
-    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn write(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         self.0.lock().expect("nobody panics").push(request.resident.0);
         below.write(request, plan);
     }
@@ -376,12 +376,12 @@ impl MemorySide for FarAway {
         self.0 = Some(parts.link(LinkConfig { gb_per_s: 32.0, latency_ns: 100.0, header_bytes: 0 }));
     }
 
-    fn read(&mut self, request: &LineRequest<'_>, _: &mut Below<'_>, plan: &mut Plan) {
+    fn read(&mut self, request: &LineRequest<'_>, _: Below<'_>, plan: &mut Plan) {
         plan.fill = request.sectors;
         self.over_link(plan, Dir::Read);
     }
 
-    fn write(&mut self, _: &LineRequest<'_>, _: &mut Below<'_>, plan: &mut Plan) {
+    fn write(&mut self, _: &LineRequest<'_>, _: Below<'_>, plan: &mut Plan) {
         self.over_link(plan, Dir::Write);
     }
 }

@@ -24,6 +24,7 @@
 
 use crate::cache::SectorMask;
 use crate::config::LinkConfig;
+use crate::image::ZEROS;
 use crate::side_stats::TableCounts;
 use arrayvec::ArrayVec;
 use strata_core::stats::Unit;
@@ -84,6 +85,20 @@ pub struct LineRequest<'a> {
     pub data: &'a Line,
 }
 
+impl LineRequest<'static> {
+    /// What L2 asks, without what memory holds.
+    #[inline]
+    pub(crate) fn of_l2(
+        line: LocalLine,
+        address: LineAddr,
+        sectors: SectorMask,
+        resident: SectorMask,
+        kind: LineKind,
+    ) -> Self {
+        Self { line, address, sectors, resident, kind, data: &ZEROS }
+    }
+}
+
 /// Direction of a move, as the GPU sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dir {
@@ -119,6 +134,8 @@ impl TrafficId {
     pub const DATA: Self = Self(0);
     /// Entries of tables.
     pub const METADATA: Self = Self(1);
+    /// How many classes there can be.
+    pub(crate) const MOST: usize = 16;
 }
 
 /// Something that takes time.
@@ -297,8 +314,9 @@ impl Parts {
         self.carries_bytes
     }
 
-    /// A class of traffic, beside data and metadata.
+    /// A class of traffic, beside data and metadata. A fifteenth is a mistake of the mechanism's author and panics.
     pub fn traffic(&mut self, name: &'static str) -> TrafficId {
+        assert!(self.traffic.len() + 2 < TrafficId::MOST, "there are at most {} classes of traffic", TrafficId::MOST);
         self.traffic.push(name);
         TrafficId(self.traffic.len() as u8 + 1)
     }
@@ -352,19 +370,19 @@ pub trait MemorySide: Send {
     }
 
     /// An L2 miss: plans the fetch of `request.sectors`. `request.data` is what memory holds.
-    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan);
+    fn read(&mut self, request: &LineRequest<'_>, below: Below<'_>, plan: &mut Plan);
 
     /// A write-back: plans what it takes. `request.data` is the line as memory holds it afterwards.
-    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan);
+    fn write(&mut self, request: &LineRequest<'_>, below: Below<'_>, plan: &mut Plan);
 
     /// The host has written `request.sectors`; `request.data` is the line as memory holds it afterwards. No traffic of the
     /// machine's.
-    fn host_wrote(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>) {
+    fn host_wrote(&mut self, request: &LineRequest<'_>, mut below: Below<'_>) {
         below.host_wrote(request);
     }
 
     /// The program has freed the memory of a line: nobody needs what it holds.
-    fn host_freed(&mut self, line: LocalLine, below: &mut Below<'_>) {
+    fn host_freed(&mut self, line: LocalLine, mut below: Below<'_>) {
         below.host_freed(line);
     }
 
@@ -422,7 +440,7 @@ impl<'a> Below<'a> {
     #[inline]
     pub fn read(&mut self, request: &LineRequest<'_>, plan: &mut Plan) {
         if let Some((first, rest)) = self.0.split_first_mut() {
-            first.read(request, &mut Below(rest), plan);
+            first.read(request, Below(rest), plan);
         } else {
             plan.fill = request.sectors;
             plan.add(plain(request, Dir::Read), StepSet::NONE, true);
@@ -433,7 +451,7 @@ impl<'a> Below<'a> {
     #[inline]
     pub fn write(&mut self, request: &LineRequest<'_>, plan: &mut Plan) {
         if let Some((first, rest)) = self.0.split_first_mut() {
-            first.write(request, &mut Below(rest), plan);
+            first.write(request, Below(rest), plan);
         } else {
             plan.add(plain(request, Dir::Write), StepSet::NONE, true);
         }
@@ -442,14 +460,14 @@ impl<'a> Below<'a> {
     /// Forwards a write of the host.
     pub fn host_wrote(&mut self, request: &LineRequest<'_>) {
         if let Some((first, rest)) = self.0.split_first_mut() {
-            first.host_wrote(request, &mut Below(rest));
+            first.host_wrote(request, Below(rest));
         }
     }
 
     /// Forwards that a line was freed.
     pub fn host_freed(&mut self, line: LocalLine) {
         if let Some((first, rest)) = self.0.split_first_mut() {
-            first.host_freed(line, &mut Below(rest));
+            first.host_freed(line, Below(rest));
         }
     }
 

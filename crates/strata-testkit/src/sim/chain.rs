@@ -211,17 +211,17 @@ impl Recorder {
 impl MemorySide for Recorder {
     fn attach(&mut self, _: &mut Parts) {}
 
-    fn read(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn read(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         self.note(request);
         below.read(request, plan);
     }
 
-    fn write(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>, plan: &mut Plan) {
+    fn write(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         self.note(request);
         below.write(request, plan);
     }
 
-    fn host_wrote(&mut self, request: &LineRequest<'_>, below: &mut Below<'_>) {
+    fn host_wrote(&mut self, request: &LineRequest<'_>, mut below: Below<'_>) {
         self.note(request);
         below.host_wrote(request);
     }

@@ -1,7 +1,7 @@
 //! Sectors that a plan takes from L2 instead of DRAM, and the check that they, and those that a memory side delivers, are the
 //! right ones.
 
-use super::{Deferred, MemorySides, Partition, Running, STEP_BITS};
+use super::{MemorySides, Partition, Running, STEP_BITS};
 use crate::cache::SectorMask;
 use crate::image::ZEROS;
 use crate::machine::home::Home;
@@ -30,19 +30,19 @@ impl Running {
 
 impl MemorySides {
     /// What memory holds of a line that is asked for.
-    pub(super) fn expected(&self, asked: &Deferred) -> Option<Box<Line>> {
-        let image = self.partitions[usize::from(asked.home.partition)].image.as_ref()?;
-        Some(Box::new(*image.line(asked.home.local)))
+    pub(super) fn expected(&self, home: &Home) -> Option<Box<Line>> {
+        let image = self.partitions[usize::from(home.partition)].image.as_ref()?;
+        Some(Box::new(*image.line(home.local)))
     }
 
     /// The sectors of a fill whose bytes the mechanism would get wrong.
-    pub(super) fn wrong_sectors(&self, asked: &Deferred) -> SectorMask {
-        let Partition { chain, image, .. } = &self.partitions[usize::from(asked.home.partition)];
-        let Some((known, bytes)) = chain.iter().find_map(|side| side.delivers(asked.home.local)) else {
+    pub(super) fn wrong_sectors(&self, home: &Home, sectors: SectorMask) -> SectorMask {
+        let Partition { chain, image, .. } = &self.partitions[usize::from(home.partition)];
+        let Some((known, bytes)) = chain.iter().find_map(|side| side.delivers(home.local)) else {
             return SectorMask::NONE;
         };
-        let held = image.as_ref().map_or(&ZEROS, |image| image.line(asked.home.local));
-        asked.sectors.and(known).and(differing(held, &bytes))
+        let held = image.as_ref().map_or(&ZEROS, |image| image.line(home.local));
+        sectors.and(known).and(differing(held, &bytes))
     }
 }
 

@@ -33,7 +33,9 @@ pub(super) struct MemorySides {
     pub(super) deferred: Vec<Deferred>,
     /// The plan being made, kept for its memory.
     plan: Plan,
-    traffic: Vec<(&'static str, Traffic)>,
+    /// What moved, by why; the classes that have a name are counted.
+    traffic: [Traffic; TrafficId::MOST],
+    classes: Vec<&'static str>,
 }
 
 struct Partition {
@@ -56,17 +58,12 @@ struct SideUnit {
 }
 
 /// A request that the mechanism has not seen yet.
-#[derive(Clone, Copy)]
 pub(super) struct Deferred {
-    pub(super) home: Home,
-    pub(super) line: LineAddr,
-    pub(super) sectors: SectorMask,
-    /// Sectors that L2 has, or had until now.
-    pub(super) resident: SectorMask,
-    /// The L2 miss that waits for it; [`NONE`] for a write-back.
-    pub(super) miss: u32,
-    /// L2 cycle at which the request leaves L2.
-    pub(super) ready: u64,
+    home: Home,
+    /// Without what memory holds.
+    request: LineRequest<'static>,
+    miss: u32,
+    ready: u64,
 }
 
 /// A plan whose steps have not all ended.
@@ -134,7 +131,8 @@ impl MemorySides {
             running: Slab::default(),
             deferred: Vec::new(),
             plan: Plan::default(),
-            traffic: names.into_iter().map(|name| (name, Traffic::default())).collect(),
+            traffic: Default::default(),
+            classes: names,
         }
     }
 
@@ -144,7 +142,7 @@ impl MemorySides {
     }
 
     fn count(&mut self, why: TrafficId, dir: Dir, link: bool, bytes: u64) {
-        let t = &mut self.traffic[usize::from(why.0)].1;
+        let t = &mut self.traffic[usize::from(why.0) % TrafficId::MOST];
         match (link, dir) {
             (false, Dir::Read) => t.dram_read += bytes,
             (false, Dir::Write) => t.dram_written += bytes,
@@ -187,27 +185,26 @@ impl MemorySides {
         chain.iter().find_map(|side| side.note(home.local)).unwrap_or_default()
     }
 
-    /// What memory held when a request was planned, after the check that a fill would deliver that.
+    /// Checks that a fill would deliver what memory holds.
     #[cold]
-    fn check(&mut self, asked: &Deferred, checker: &mut DataChecker) -> Option<Box<Line>> {
-        if asked.miss != NONE {
-            checker.check_delivery(asked.line, self.wrong_sectors(asked));
+    fn check(&self, home: &Home, request: &LineRequest<'_>, checker: &mut DataChecker) {
+        if request.kind == LineKind::Fill {
+            checker.check_delivery(request.address, self.wrong_sectors(home, request.sectors));
         }
-        self.expected(asked)
     }
 
     /// What memory holds of a line that the mechanism is about to see; the image of memory follows what was written to it.
     #[cold]
     fn line_of(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) -> Line {
-        let home = asked.home;
+        let Deferred { home, request, .. } = asked;
         let Partition { image: Some(image), lines, .. } = &mut self.partitions[usize::from(home.partition)] else {
             return ZEROS;
         };
-        *lines.get_mut(home.local.0) = Some(asked.line);
-        if asked.miss == NONE {
+        *lines.get_mut(home.local.0) = Some(request.address);
+        if request.kind == LineKind::WriteBack {
             let mut data = ZEROS;
-            memory(asked.line, &mut data);
-            image.write(home.local, asked.sectors, &data);
+            memory(request.address, &mut data);
+            image.write(home.local, request.sectors, &data);
         }
         *image.line(home.local)
     }
@@ -243,7 +240,7 @@ impl Machine {
     fn read_sides(&self, sides: &MemorySides, reading: &mut SideReading) {
         let own_links = sides.links.iter().map(Link::rate).sum();
         reading.link_rate = if sides.links.is_empty() { self.host_link.rate() } else { own_links };
-        reading.traffic.clone_from(&sides.traffic);
+        reading.traffic = sides.classes.iter().copied().zip(sides.traffic).collect();
         for partition in &sides.partitions {
             let tables: Vec<_> = partition.tables.iter().map(|t| t.counts).collect();
             for t in &partition.tables {
@@ -272,24 +269,30 @@ impl Machine {
         }
     }
 
-    /// L2 asks memory for something, `FILLS` if it is a miss. Who looks at no data is asked at once, others when the bytes of
-    /// memory are at hand.
+    /// L2 asks memory for something: a fill if a miss waits for it, else a write-back ([`NONE`]). It leaves L2 at L2 cycle `ready`. Who
+    /// looks at no data is asked at once, others when the bytes of memory are at hand.
     #[allow(clippy::inline_always, reason = "as with what it calls")]
     #[inline(always)]
-    pub(super) fn submit_to_sides<const FILLS: bool>(&mut self, asked: &Deferred) {
+    pub(super) fn submit_to_sides<const FILLS: bool>(
+        &mut self,
+        home: &Home,
+        request: &LineRequest<'static>,
+        miss: u32,
+        ready: u64,
+    ) {
         if self.sides_look_at_data {
-            self.defer(asked);
+            self.defer(home, request, miss, ready);
         } else {
-            self.plan_and_start::<FILLS>(asked, &ZEROS);
+            self.plan_and_start::<FILLS>(home, request, miss, ready);
         }
     }
 
     /// Keeps a request until the bytes of memory are at hand.
     #[inline(never)]
-    fn defer(&mut self, asked: &Deferred) {
+    fn defer(&mut self, home: &Home, request: &LineRequest<'static>, miss: u32, ready: u64) {
         let Some(sides) = &mut self.sides else { return };
-        sides.deferred.push(*asked);
-        *self.slots_held(asked.home.slice, HeldSlot::of(asked.miss)) += 1;
+        sides.deferred.push(Deferred { home: *home, request: *request, miss, ready });
+        *self.slots_held(home.slice, HeldSlot::of(miss)) += 1;
     }
 
     /// Shows the mechanism what the last event asked of memory, and begins what it plans. `memory` reads the program's memory.
@@ -298,13 +301,15 @@ impl Machine {
         let Some(sides) = &mut self.sides else { return };
         let mut deferred = std::mem::take(&mut sides.deferred);
         for asked in deferred.drain(..) {
-            *self.slots_held(asked.home.slice, HeldSlot::of(asked.miss)) -= 1;
+            let Deferred { home, miss, ready, .. } = asked;
+            *self.slots_held(home.slice, HeldSlot::of(miss)) -= 1;
             let Some(sides) = &mut self.sides else { return };
             let data = sides.line_of(&asked, &mut memory);
-            if asked.miss == NONE {
-                self.plan_and_start::<false>(&asked, &data);
+            let request = LineRequest { data: &data, ..asked.request };
+            if miss == NONE {
+                self.plan_and_start::<false>(&home, &request, miss, ready);
             } else {
-                self.plan_and_start::<true>(&asked, &data);
+                self.plan_and_start::<true>(&home, &request, miss, ready);
             }
         }
         // A plan that has ended already may have let others ask.
@@ -315,55 +320,59 @@ impl Machine {
         }
     }
 
-    /// Shows the mechanism a request and what memory holds, and begins what it plans.
+    /// Shows the mechanism a request, and begins what it plans.
     #[allow(clippy::inline_always, reason = "whether it is a fill is known where it is called, which saves half of it")]
     #[inline(always)]
-    fn plan_and_start<const FILLS: bool>(&mut self, asked: &Deferred, data: &Line) {
+    fn plan_and_start<const FILLS: bool>(&mut self, home: &Home, request: &LineRequest<'_>, miss: u32, ready: u64) {
         let Some(sides) = &mut self.sides else { return };
-        let request = LineRequest {
-            line: asked.home.local,
-            address: asked.line,
-            sectors: asked.sectors,
-            resident: asked.resident,
-            kind: if FILLS { LineKind::Fill } else { LineKind::WriteBack },
-            data,
-        };
-        sides.ask::<FILLS>(asked.home.partition, &request);
-        let expected = self.checker.as_mut().and_then(|checker| sides.check(asked, checker));
-        let more = sides.plan.fill.without(asked.sectors);
-        if FILLS && !more.is_empty() {
-            let Miss { slice, way, sectors } = &mut self.misses[asked.miss];
-            *sectors = asked.sectors.or(self.slices[usize::from(*slice)].extend_fill(*way, more));
+        sides.ask::<FILLS>(home.partition, request);
+        if let Some(checker) = &mut self.checker {
+            sides.check(home, request, checker);
         }
+        if FILLS && sides.plan.fill != request.sectors {
+            let more = sides.plan.fill.without(request.sectors);
+            self.extend_fill(miss, request.sectors, more);
+        }
+        let Some(sides) = &mut self.sides else { return };
         // Most plans are one access to DRAM: those need no record of what has ended.
         if let [Step { what: Move::Dram { at, sectors, dir, why }, gates_reply: true, .. }] = sides.plan.steps[..]
             && (dir == Dir::Read) == FILLS
         {
             sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
-            let tag = if FILLS { Event::new(Event::FILL, asked.miss).0 } else { NONE };
-            self.send_to_dram(asked.home.access_at(at, sectors, dir, tag), asked.ready);
+            let tag = if FILLS { Event::new(Event::FILL, miss).0 } else { NONE };
+            self.send_to_dram(home.access_at(at, sectors, dir, tag), ready);
         } else {
-            self.run_plan(asked, expected);
+            self.run_plan(home, miss, ready);
+        }
+    }
+
+    /// A miss that waits for sectors gets more of its line.
+    #[inline(never)]
+    fn extend_fill(&mut self, miss: u32, asked: SectorMask, more: SectorMask) {
+        if !more.is_empty() {
+            let Miss { slice, way, sectors } = &mut self.misses[miss];
+            *sectors = asked.or(self.slices[usize::from(*slice)].extend_fill(*way, more));
         }
     }
 
     /// Begins a plan of several steps.
     #[inline(never)]
-    fn run_plan(&mut self, asked: &Deferred, expected: Option<Box<Line>>) {
+    fn run_plan(&mut self, home: &Home, miss: u32, ready: u64) {
         let Some(sides) = &mut self.sides else { return };
-        let kept = HeldSlot::of(asked.miss);
+        let expected = self.checker.as_ref().and_then(|_| sides.expected(home));
+        let kept = HeldSlot::of(miss);
         let running = sides.running.add(Running {
             plan: sides.plan.clone(),
-            home: asked.home,
-            miss: asked.miss,
+            home: *home,
+            miss,
             kept: Some(kept),
             fetched: false,
             begun: 0,
             ended: 0,
             expected,
         });
-        *self.slots_held(asked.home.slice, kept) += 1;
-        self.advance_plan(running, asked.ready);
+        *self.slots_held(home.slice, kept) += 1;
+        self.advance_plan(running, ready);
     }
 
     /// Begins the steps of a plan whose predecessors have ended, at L2 cycle `now`; answers L2 and ends the plan when it is
