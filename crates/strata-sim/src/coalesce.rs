@@ -88,20 +88,22 @@ fn second_half(first: Addr, apart: i32) -> Addr {
 /// The requests of two halves of a warp, each in sequence from its start or all at it, merged as one group or as two.
 fn half_warps(starts: [Addr; 2], width: u32, step: u16, one_group: bool, out: &mut Vec<CoalescedAccess>) {
     let begin = out.len();
-    for (half, first) in starts.into_iter().enumerate() {
-        let behind = out.len();
-        if step == 0 {
-            out.push(part_of_line(first, width));
-        } else {
-            range(first, u64::from(step) * HALF as u64, out);
-        }
-        if half == 1 {
-            if one_group {
-                join_group(begin, behind, out);
-            } else {
-                join_other_sectors(begin, behind, out);
-            }
-        }
+    half_warp(starts[0], width, step, out);
+    let behind = out.len();
+    half_warp(starts[1], width, step, out);
+    if one_group {
+        join_group(begin, behind, out);
+    } else {
+        join_other_sectors(begin, behind, out);
+    }
+}
+
+/// The requests of half a warp.
+fn half_warp(start: Addr, width: u32, step: u16, out: &mut Vec<CoalescedAccess>) {
+    if step == 0 {
+        out.push(part_of_line(start, width));
+    } else {
+        range(start, u64::from(step) * HALF as u64, out);
     }
 }
 

@@ -9,6 +9,7 @@ mod copy;
 use super::check::DataChecker;
 use super::home::Home;
 use super::l2::Miss;
+use super::slice::Slice;
 use super::tables::{Table, TableLookup};
 use super::{Event, Machine, NONE};
 use crate::cache::SectorMask;
@@ -45,6 +46,14 @@ struct Partition {
     units: Vec<SideUnit>,
     /// Lines by their local number, to look them up in L2; kept only beside an image: who copies lines compares data.
     lines: Paged<Option<LineAddr>>,
+}
+
+/// A miss that waits for sectors gets more of its line.
+#[inline(never)]
+fn extend_fill(miss: &mut Miss, slices: &mut [Slice], asked: SectorMask, more: SectorMask) {
+    if !more.is_empty() {
+        miss.sectors = asked.or(slices[usize::from(miss.slice)].extend_fill(miss.way, more));
+    }
 }
 
 /// A pipelined unit of a partition, such as a hash or a decompressor.
@@ -209,11 +218,10 @@ impl MemorySides {
         *image.line(home.local)
     }
 
-    /// Asks the mechanism; what it answers is in `self.plan`.
+    /// Asks the mechanism; what it answers is in `self.plan`, whose steps the caller takes.
     #[allow(clippy::inline_always, reason = "as with what calls it")]
     #[inline(always)]
     fn ask<const FILLS: bool>(&mut self, partition: u16, request: &LineRequest<'_>) {
-        self.plan.steps.clear();
         self.plan.fill = SectorMask::NONE;
         let chain = &mut self.partitions[usize::from(partition)].chain;
         if FILLS {
@@ -331,27 +339,18 @@ impl Machine {
         }
         if FILLS && sides.plan.fill != request.sectors {
             let more = sides.plan.fill.without(request.sectors);
-            self.extend_fill(miss, request.sectors, more);
+            extend_fill(&mut self.misses[miss], &mut self.slices, request.sectors, more);
         }
-        let Some(sides) = &mut self.sides else { return };
         // Most plans are one access to DRAM: those need no record of what has ended.
         if let [Step { what: Move::Dram { at, sectors, dir, why }, gates_reply: true, .. }] = sides.plan.steps[..]
             && (dir == Dir::Read) == FILLS
         {
+            sides.plan.steps.clear();
             sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
             let tag = if FILLS { Event::new(Event::FILL, miss).0 } else { NONE };
             self.send_to_dram(home.access_at(at, sectors, dir, tag), ready);
         } else {
             self.run_plan(home, miss, ready);
-        }
-    }
-
-    /// A miss that waits for sectors gets more of its line.
-    #[inline(never)]
-    fn extend_fill(&mut self, miss: u32, asked: SectorMask, more: SectorMask) {
-        if !more.is_empty() {
-            let Miss { slice, way, sectors } = &mut self.misses[miss];
-            *sectors = asked.or(self.slices[usize::from(*slice)].extend_fill(*way, more));
         }
     }
 
@@ -362,7 +361,7 @@ impl Machine {
         let expected = self.checker.as_ref().and_then(|_| sides.expected(home));
         let kept = HeldSlot::of(miss);
         let running = sides.running.add(Running {
-            plan: sides.plan.clone(),
+            plan: std::mem::take(&mut sides.plan),
             home: *home,
             miss,
             kept: Some(kept),
