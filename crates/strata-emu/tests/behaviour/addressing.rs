@@ -54,6 +54,36 @@ fn one_access_reaches_three_memories() {
     assert_eq!(m.read::<u32>(b, 32), (0..32).map(global).collect::<Vec<_>>());
 }
 
+/// Rows of 16 threads at some distance: side by side, apart, overlapping, on each other, the second before the first. Where lanes
+/// store to one place the highest wins; then all load their own, and the first of their row.
+#[test]
+fn half_warps_store_and_load_rows() {
+    let text = kernel(
+        "
+    and.b32 %r1, %r0, 15; shr.u32 %r2, %r0, 4;
+    mul.lo.s32 %r3, %r2, %r31; add.s32 %r3, %r3, 128; add.s32 %r4, %r3, %r1;
+    mul.wide.s32 %rd5, %r4, 4; add.s64 %rd5, %rd0, %rd5;
+    mul.wide.s32 %rd6, %r3, 4; add.s64 %rd6, %rd0, %rd6;
+    st.global.u32 [%rd5], %r0;
+    ld.global.u32 %r5, [%rd5]; ld.global.u32 %r6, [%rd6];
+    shl.b32 %r6, %r6, 8; or.b32 %r5, %r5, %r6;
+    st.global.u32 [%rd4], %r5;
+    ret;",
+    );
+    for distance in [16i32, 20, 100, 8, 1, 0, -1, -7, -16, -90] {
+        let mut m = Machine::new(&text);
+        let (a, b) = (m.buffer("a", &[99u32; 256]), m.buffer("b", &[0u32; 32]));
+        m.run("k", 1, 32, args![a, b, distance.cast_unsigned()]);
+        let row = |lane: i32| (128 + lane / 16 * distance) as usize;
+        let own = |lane: i32| row(lane) + lane as usize % 16;
+        let mut stored = vec![99u32; 256];
+        (0..32).for_each(|lane| stored[own(lane)] = lane.cast_unsigned());
+        assert_eq!(m.read::<u32>(a, 256), stored, "{distance} apart");
+        let loaded: Vec<u32> = (0..32).map(|lane| stored[own(lane)] | stored[row(lane)] << 8).collect();
+        assert_eq!(m.read::<u32>(b, 32), loaded, "{distance} apart");
+    }
+}
+
 #[test]
 fn local_memory_is_each_threads_own() {
     let text = kernel(

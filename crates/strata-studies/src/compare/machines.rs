@@ -119,9 +119,14 @@ impl Family {
     /// machine before anything is put into it.
     const fn programs(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Compression => {
-                &[("cg", "tiny"), ("hpgmg", "tiny"), ("ilbdc", "tiny"), ("lulesh", "tiny"), ("sp", "tiny")]
-            }
+            Self::Compression => &[
+                ("cg", "tiny"),
+                ("hpgmg", "tiny"),
+                ("ilbdc", "tiny"),
+                ("lulesh", "tiny"),
+                ("seismic", "tiny"),
+                ("sp", "tiny"),
+            ],
             Self::Deduplication => &[("mis", "small"), ("dwt2d", "small"), ("kmeans", "small"), ("cfd", "small")],
             Self::Caches => &[("stencil", "small"), ("srad", "small"), ("transpose", "small")],
             Self::UnifiedMemory => &[("addvectors", "small"), ("pathfinder", "small"), ("nw", "small")],
