@@ -402,7 +402,7 @@ Exit status: 0 nothing moved, 1 a row moved, 2 bad usage or bad input.";
 #[derive(Args)]
 #[command(after_help = FINGERPRINT_EXAMPLES)]
 pub(crate) struct Fingerprint {
-    /// Workloads [default: all alone and with each mechanism, a dozen with pairs]
+    /// Workloads [default: all alone and with each mechanism, with pairs on the machines of the papers, a dozen elsewhere]
     #[arg(value_name = "WORKLOAD")]
     pub(crate) programs: Vec<String>,
     /// A preset; may be repeated [default: all]

@@ -3,7 +3,6 @@
 
 use super::{MemorySides, Partition, Running, STEP_BITS};
 use crate::cache::SectorMask;
-use crate::image::ZEROS;
 use crate::machine::home::Home;
 use crate::machine::sm_memory::RequestKind;
 use crate::machine::{Event, Machine};
@@ -38,11 +37,9 @@ impl MemorySides {
     /// The sectors of a fill whose bytes the mechanism would get wrong.
     pub(super) fn wrong_sectors(&self, home: &Home, sectors: SectorMask) -> SectorMask {
         let Partition { chain, image, .. } = &self.partitions[usize::from(home.partition)];
-        let Some((known, bytes)) = chain.iter().find_map(|side| side.delivers(home.local)) else {
-            return SectorMask::NONE;
-        };
-        let held = image.as_ref().map_or(&ZEROS, |image| image.line(home.local));
-        sectors.and(known).and(differing(held, &bytes))
+        let delivered = chain.iter().find_map(|side| side.delivers(home.local));
+        let (Some((known, bytes)), Some(image)) = (delivered, image) else { return SectorMask::NONE };
+        sectors.and(known).and(differing(image.line(home.local), &bytes))
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod copy;
 
-use super::check::DataChecker;
 use super::home::Home;
 use super::l2::Miss;
 use super::slice::Slice;
@@ -194,14 +193,6 @@ impl MemorySides {
         chain.iter().find_map(|side| side.note(home.local)).unwrap_or_default()
     }
 
-    /// Checks that a fill would deliver what memory holds.
-    #[cold]
-    fn check(&self, home: &Home, request: &LineRequest<'_>, checker: &mut DataChecker) {
-        if request.kind == LineKind::Fill {
-            checker.check_delivery(request.address, self.wrong_sectors(home, request.sectors));
-        }
-    }
-
     /// What memory holds of a line that the mechanism is about to see; the image of memory follows what was written to it.
     #[cold]
     fn line_of(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) -> Line {
@@ -218,16 +209,17 @@ impl MemorySides {
         *image.line(home.local)
     }
 
-    /// Asks the mechanism; what it answers is in `self.plan`, whose steps the caller takes.
+    /// Asks the first side of a chain, which is never empty; what it answers is in `self.plan`, whose steps the caller takes.
     #[allow(clippy::inline_always, reason = "as with what calls it")]
     #[inline(always)]
     fn ask<const FILLS: bool>(&mut self, partition: u16, request: &LineRequest<'_>) {
-        self.plan.fill = SectorMask::NONE;
         let chain = &mut self.partitions[usize::from(partition)].chain;
+        let Some((first, rest)) = chain.split_first_mut() else { return };
         if FILLS {
-            Below(chain).read(request, &mut self.plan);
+            self.plan.fill = SectorMask::NONE;
+            first.read(request, Below(rest), &mut self.plan);
         } else {
-            Below(chain).write(request, &mut self.plan);
+            first.write(request, Below(rest), &mut self.plan);
         }
     }
 }
@@ -318,6 +310,7 @@ impl Machine {
                 self.plan_and_start::<false>(&home, &request, miss, ready);
             } else {
                 self.plan_and_start::<true>(&home, &request, miss, ready);
+                self.check_fill(&home, &request);
             }
         }
         // A plan that has ended already may have let others ask.
@@ -328,15 +321,19 @@ impl Machine {
         }
     }
 
+    /// Checks, if data is checked, that a fill would deliver what memory holds.
+    fn check_fill(&mut self, home: &Home, request: &LineRequest<'_>) {
+        if let (Some(checker), Some(sides)) = (&mut self.checker, &self.sides) {
+            checker.check_delivery(request.address, sides.wrong_sectors(home, request.sectors));
+        }
+    }
+
     /// Shows the mechanism a request, and begins what it plans.
     #[allow(clippy::inline_always, reason = "whether it is a fill is known where it is called, which saves half of it")]
     #[inline(always)]
     fn plan_and_start<const FILLS: bool>(&mut self, home: &Home, request: &LineRequest<'_>, miss: u32, ready: u64) {
         let Some(sides) = &mut self.sides else { return };
         sides.ask::<FILLS>(home.partition, request);
-        if let Some(checker) = &mut self.checker {
-            sides.check(home, request, checker);
-        }
         if FILLS && sides.plan.fill != request.sectors {
             let more = sides.plan.fill.without(request.sectors);
             extend_fill(&mut self.misses[miss], &mut self.slices, request.sectors, more);
