@@ -162,7 +162,7 @@ impl Tags {
     #[inline]
     pub(crate) fn prefetch_line(&self, set: u32, line: LineAddr) {
         let way = self.rows.find(set, SetRows::mark(line.0), |_| true);
-        let way = way.unwrap_or_else(|| self.rows.way_at(set, self.ways as usize - 1));
+        let way = way.unwrap_or_else(|| self.rows.way_at(set, self.usable as usize - 1));
         self.prefetch_way(set * self.ways + way);
     }
 

@@ -77,6 +77,12 @@ impl L1 {
         self.tags.prefetch_set(self.set_of(line));
     }
 
+    /// Asks the host's caches for the way that a line is in, or will take.
+    #[inline]
+    pub(super) fn prefetch_line(&self, line: LineAddr) {
+        self.tags.prefetch_line(self.set_of(line), line);
+    }
+
     /// Asks the host's caches for a way, by its number.
     #[inline]
     pub(super) fn prefetch_way(&self, way: u32) {

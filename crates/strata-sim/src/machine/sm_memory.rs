@@ -12,6 +12,9 @@ use crate::view::{AtomicNumbers, MemoryClass, MicroOp, View};
 use arrayvec::ArrayVec;
 use strata_core::{LANES, LineAddr, Space, WarpId};
 
+/// How many accesses of an instruction ahead L1's state is asked of the host's caches.
+const AHEAD: usize = 4;
+
 /// What a request does at L2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RequestKind {
@@ -281,15 +284,19 @@ impl Machine {
         self.stall_until(warp, room);
         // Lanes with several places each (textures, matrices) can need more lines than there are lanes: the unit is passed
         // through again.
+        let cached = matches!(kind, AccessKind::CachedLoad(_) | AccessKind::CachedStore);
         for lines in lines.chunks(LANES) {
-            if let (AccessKind::CachedLoad(_) | AccessKind::CachedStore, [_, others @ ..]) = (kind, lines) {
+            if let (true, [_, others @ ..]) = (cached, lines) {
                 for access in others {
                     self.sms[sm as usize].memory.l1.prefetch_set(access.line);
                 }
             }
             let (taken, waited) = self.sms[sm as usize].memory.lsu.take(at, lines, banks, &self.config.l1);
             self.stats.wait_lsu += waited;
-            for (&access, &taken) in lines.iter().zip(&taken) {
+            for (k, (&access, &taken)) in lines.iter().zip(&taken).enumerate() {
+                if let (true, Some(ahead)) = (cached, lines.get(k + AHEAD)) {
+                    self.sms[sm as usize].memory.l1.prefetch_line(ahead.line);
+                }
                 self.translate(LineOp { access, sm, warp: WarpId(warp), cta, pc, kind }, taken);
             }
         }
