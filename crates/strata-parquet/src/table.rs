@@ -1,8 +1,9 @@
 //! Tables whose columns are known only at run time: written group by group, read as a whole.
 
 use crate::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type, ParquetError, properties, put_optional};
-use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::column::reader::ColumnReader;
+use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
@@ -189,7 +190,9 @@ fn values(group: &dyn RowGroupReader, place: usize) -> Result<Option<Values>, Pa
             Values::$variant(list)
         }};
     }
-    Ok(match group.get_column_reader(place)? {
+    let column = group.metadata().column(place).column_descr_ptr();
+    let pages = Sound { pages: group.get_column_page_reader(place)?, has_dictionary: false };
+    Ok(match get_column_reader(column, Box::new(pages)) {
         ColumnReader::BoolColumnReader(mut reader) => Some(read!(reader, |value: bool| value, Truth)),
         ColumnReader::Int64ColumnReader(mut reader) => Some(read!(reader, |value: i64| value, Whole)),
         ColumnReader::DoubleColumnReader(mut reader) => Some(read!(reader, |value: f64| value, Real)),
@@ -200,9 +203,63 @@ fn values(group: &dyn RowGroupReader, place: usize) -> Result<Option<Values>, Pa
     })
 }
 
+/// The pages of a column that a reader can bear: the library takes it for granted that indices follow their dictionary, and
+/// panics where a damaged file has them without.
+struct Sound {
+    pages: Box<dyn PageReader>,
+    has_dictionary: bool,
+}
+
+impl PageReader for Sound {
+    fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
+        let page = self.pages.get_next_page()?;
+        #[allow(deprecated, reason = "files of others may have it")]
+        let is_of_indices =
+            |page: &Page| matches!(page.encoding(), Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY);
+        match &page {
+            Some(Page::DictionaryPage { .. }) => self.has_dictionary = true,
+            Some(page) if is_of_indices(page) && !self.has_dictionary => {
+                return Err(ParquetError::General("a page of indices has no dictionary".to_owned()));
+            }
+            _ => {}
+        }
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<(), ParquetError> {
+        self.pages.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool, ParquetError> {
+        self.pages.at_record_boundary()
+    }
+}
+
+impl Iterator for Sound {
+    type Item = Result<Page, ParquetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Found by fuzzing.
+    #[test]
+    fn indices_without_a_dictionary_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("damaged.parquet");
+        std::fs::write(&path, include_bytes!("../tests/indices-without-dictionary.parquet")).expect("written");
+        let error = Table::read(&path, 1 << 20).expect_err("damaged");
+        assert!(error.to_string().contains("has no dictionary"), "{error}");
+    }
 
     #[test]
     fn a_table_is_read_as_it_was_written() {
