@@ -70,8 +70,13 @@ pub fn search_file(path: &Path, assumptions: &Assumptions) -> Result<FileCandida
     if path.extension().is_some_and(|extension| extension == "cu" || extension == "cuh") {
         let (source, ptx) = (path.display(), path.with_extension("ptx"));
         let ptx = ptx.display();
+        let compile = if path.with_extension("ptx").exists() {
+            format!("`{ptx}` lies beside it: `strata offload {ptx}`, or, if that is old, first")
+        } else {
+            "compile it with".to_owned()
+        };
         return Err(LabError::Request(format!(
-            "`{source}` is CUDA source, and what is searched is PTX: compile it with `nvcc -ptx -lineinfo -arch=compute_75 \
+            "`{source}` is CUDA source, and what is searched is PTX: {compile} `nvcc -ptx -lineinfo -arch=compute_75 \
              {source} -o {ptx}`, then `strata offload {ptx}`; `-lineinfo` lets the table name lines of the source"
         )));
     }
@@ -155,8 +160,10 @@ impl View<'_> {
     /// The lines of the source file in which the candidate begins; what is inlined from others is left out.
     fn source(&self, candidate: &Candidate) -> Option<(String, u32, u32)> {
         let instructions = self.function.instructions.get(candidate.begin as usize..=candidate.end as usize)?;
-        let file = instructions.first()?.loc?.file;
-        let lines = || instructions.iter().filter_map(|i| i.loc).filter(|loc| loc.file == file).map(|loc| loc.line);
+        // What the compiler made of many lines says that it is of line 0.
+        let known = || instructions.iter().filter_map(|i| i.loc).filter(|loc| loc.line > 0);
+        let file = known().next()?.file;
+        let lines = || known().filter(|loc| loc.file == file).map(|loc| loc.line);
         let path = self.module.files.iter().find(|(number, _)| *number == file).map(|(_, path)| path)?;
         let name = path.rsplit('/').next().unwrap_or(path);
         Some((name.to_owned(), lines().min()?, lines().max()?))
@@ -182,6 +189,38 @@ impl View<'_> {
             }
             Refusal::NoRoom => "the table is full of blocks that save more".to_owned(),
             Refusal::Outdone => "what overlaps it saves more".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `workloads/regenerate` compiles with `-lineinfo`: people look for a block in the source.
+    #[test]
+    fn every_candidate_of_our_programs_names_its_source() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
+        for name in ["backprop", "bfs", "kmeans", "cfd", "heartwall", "libor", "ray", "fwt", "scalarprod", "reduction"]
+        {
+            let file = search_file(&folder.join(name).join(format!("{name}.ptx")), &Assumptions::default());
+            let file = file.expect("it is there");
+            assert!(!file.rows.is_empty(), "{name}");
+            let text = std::fs::read_to_string(folder.join(name).join(format!("{name}.cu"))).expect("its source");
+            for row in &file.rows {
+                let (source, first, last) = row.source.as_ref().expect("its lines");
+                assert_eq!(*source, format!("{name}.cu"), "{}", row.kernel);
+                assert!(1 <= *first && first <= last && *last <= text.lines().count() as u32, "{name}: {first}-{last}");
+            }
+        }
+    }
+
+    #[test]
+    fn source_with_its_ptx_beside_it_is_told_of_that() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/kmeans");
+        match search_file(&folder.join("kmeans.cu"), &Assumptions::default()) {
+            Err(error) => assert!(error.to_string().contains("kmeans.ptx` lies beside it"), "{error}"),
+            Ok(_) => panic!("CUDA source was searched"),
         }
     }
 }

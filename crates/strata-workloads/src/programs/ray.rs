@@ -16,10 +16,10 @@ struct Shape {
 
 const SHAPES: [(Size, Shape); 4] = [
     (Size::Tiny, Shape { width: 50, height: 37, spheres: 6 }),
-    (Size::Small, Shape { width: 512, height: 512, spheres: 24 }),
+    (Size::Small, Shape { width: 128, height: 128, spheres: 2_048 }),
     (Size::Medium, Shape { width: 1_024, height: 1_024, spheres: 40 }),
-    // The program of the GPGPU-Sim suite; TOM names no size.
-    (Size::PaperTom, Shape { width: 256, height: 256, spheres: 24 }),
+    // The picture of the GPGPU-Sim suite's program; TOM names no size. 64 KiB of spheres are twice the L1 of TOM's machine.
+    (Size::PaperTom, Shape { width: 256, height: 256, spheres: 2_048 }),
 ];
 
 pub(super) const PROGRAM: &dyn Workload = &Program {
