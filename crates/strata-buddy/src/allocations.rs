@@ -10,6 +10,8 @@ use strata_core::{Addr, Bytes, HostEvent, LINE_BYTES, LineAddr};
 #[derive(Clone, Debug, Default)]
 pub struct Allocations {
     targets: Targets,
+    /// Managed memory is compressed, too: its pages are on the device while they are used.
+    paged: bool,
     /// By their first lines.
     living: BTreeMap<u64, Allocation>,
 }
@@ -24,13 +26,19 @@ struct Allocation {
 impl Allocations {
     /// None yet; those with these names will have these targets.
     pub fn new(targets: Targets) -> Self {
-        Self { targets, living: BTreeMap::new() }
+        Self { targets, paged: false, living: BTreeMap::new() }
     }
 
-    /// The host did something. Memory that the host shares is not compressed.
+    /// The same where a mechanism moves managed pages.
+    #[must_use]
+    pub fn with_pages(self, paged: bool) -> Self {
+        Self { paged, ..self }
+    }
+
+    /// The host did something. Memory that the host shares is not compressed, unless it is in pages that come to the device.
     pub fn host_event(&mut self, event: &HostEvent) {
         match event {
-            HostEvent::Alloc(a) if !a.flags.pinned && !a.flags.managed => {
+            HostEvent::Alloc(a) if !a.flags.pinned && (self.paged || !a.flags.managed) => {
                 self.add(a.start, a.size, self.targets.get(&a.name));
             }
             HostEvent::Free { start, .. } => self.remove(*start),

@@ -58,6 +58,8 @@ pub struct Annotator {
     made: BTreeMap<String, (u64, Target)>,
     /// Both memories when the program had the most in them.
     most: Share,
+    /// Managed pages come and go: they have targets, and take room only while they are there, which others see to.
+    paged: bool,
 }
 
 impl Annotator {
@@ -66,7 +68,13 @@ impl Annotator {
         let device = device.0 - device.0 / 256;
         let unmet = targets.iter().map(|(name, _)| name.to_owned()).collect();
         let (shares, used, most) = (BTreeMap::new(), Share::default(), Share::default());
-        Self { targets, unmet, shares, used, device, made: BTreeMap::new(), most }
+        Self { targets, unmet, shares, used, device, made: BTreeMap::new(), most, paged: false }
+    }
+
+    /// The same where a mechanism moves managed pages.
+    #[must_use]
+    pub fn with_pages(self, paged: bool) -> Self {
+        Self { paged, ..self }
     }
 
     /// Names that targets were given for and that no allocation has had so far.
@@ -77,6 +85,11 @@ impl Annotator {
     /// An allocation is made. If it is refused, nothing has changed.
     pub fn allocated(&mut self, name: &str, start: Addr, size: Bytes, managed: bool) -> Result<(), Refused> {
         let target = self.targets.get(name);
+        if managed && self.paged {
+            self.unmet.remove(name);
+            self.made.entry(name.to_owned()).or_insert((0, target)).0 += size.0;
+            return Ok(());
+        }
         if managed && target != Target::X1 {
             return Err(Refused::Managed { name: name.to_owned(), target });
         }

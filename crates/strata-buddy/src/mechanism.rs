@@ -94,24 +94,15 @@ impl Mechanism for Buddy {
     }
 
     fn conflicts(&self) -> &'static [Conflict] {
-        &[
-            Conflict { with: With::Role(Role::Compresses), why: "both compress what L2 sends to DRAM" },
-            Conflict {
-                with: With::Role(Role::Deduplicates),
-                why: "`buddy` fixes the place of every line by its allocation, and deduplication moves lines",
-            },
-            Conflict {
-                with: With::Role(Role::Pages),
-                why: "`buddy` gives allocations a place for good, and managed pages come and go",
-            },
-        ]
+        &[Conflict { with: With::Role(Role::Compresses), why: "both compress what L2 sends to DRAM" }]
     }
 
     fn prepare(&self, values: &Values, run: &mut dyn Preparation) -> Result<Box<dyn Prepared>, MechanismError> {
         let targets = targets(values, run)?;
-        let annotator = Annotator::new(targets.clone(), run.gpu().dram.size);
+        let paged = run.pages();
+        let annotator = Annotator::new(targets.clone(), run.gpu().dram.size).with_pages(paged);
         let books = Books(Arc::new(Mutex::new(annotator)));
-        Ok(Box::new(PreparedBuddy { settings: Settings::of_buddy(values), targets, books }))
+        Ok(Box::new(PreparedBuddy { settings: Settings::of_buddy(values), targets, books, paged }))
     }
 }
 
@@ -169,11 +160,13 @@ struct PreparedBuddy {
     settings: Settings,
     targets: Targets,
     books: Books,
+    /// A mechanism of the run moves managed pages.
+    paged: bool,
 }
 
 impl Prepared for PreparedBuddy {
     fn install(&mut self, machine: &mut MachineBuilder) {
-        let purpose = Purpose::Capacity(Allocations::new(self.targets.clone()));
+        let purpose = Purpose::Capacity(Allocations::new(self.targets.clone()).with_pages(self.paged));
         install(machine, "buddy", purpose, &self.settings);
     }
 

@@ -15,6 +15,7 @@ use crate::settings::Settings;
 use crate::shadow::{SHADOW_KIB, Shadows};
 use crate::states::States;
 use crate::{EntryState, Split, Target};
+use std::sync::Arc;
 use strata_codec::Codec;
 use strata_core::stats::Unit;
 use strata_core::{Bytes, HostEvent, LINE_BYTES, LineAddr, SECTOR_BYTES};
@@ -22,7 +23,7 @@ use strata_sim::cache::SectorMask;
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::{
     Below, Counted, Dir, Line, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts, Plan,
-    SideCount, StepSet, TableId, TableSpec, TrafficId, UnitId,
+    Reserved, SideCount, StepSet, StoredPages, TableId, TableSpec, TrafficId, UnitId,
 };
 use strata_sim::time::Cycles;
 
@@ -53,6 +54,8 @@ pub struct CompressedSide {
     states: States,
     shadows: Option<Shadows>,
     counts: Counts,
+    /// Who asks what pages take.
+    pages: Option<Arc<StoredPages>>,
 }
 
 /// What it asked of the machine.
@@ -119,7 +122,17 @@ impl CompressedSide {
         let shadows = settings.shadows.then(|| Shadows::new(gpu.dram.channels, settings.metadata_ways));
         let stores_raw = settings.stores_raw;
         let states = States::of_memory(if stores_raw { EntryState::B128 } else { EntryState::Zero });
-        Self { purpose, codec_cycles, metadata, parts: None, stores_raw, states, shadows, counts: Counts::default() }
+        Self {
+            purpose,
+            codec_cycles,
+            metadata,
+            parts: None,
+            stores_raw,
+            states,
+            shadows,
+            counts: Counts::default(),
+            pages: None,
+        }
     }
 
     /// Where a line's entry is; none if it is not compressed.
@@ -150,6 +163,14 @@ impl CompressedSide {
             && let Some(shadows) = &mut self.shadows
         {
             shadows.access(request.line);
+        }
+    }
+
+    /// An entry is stored otherwise from now on.
+    fn set_state(&mut self, request: &LineRequest<'_>, new: EntryState) {
+        let old = self.states.set(request.line, new);
+        if let Some(pages) = &self.pages {
+            pages.changed(request.address, old.bytes(), new.bytes());
         }
     }
 
@@ -207,6 +228,13 @@ impl Planner<'_> {
         self.transfer_parts(device, buddy.count(), dir, why, after)
     }
 
+    /// Reads what the write of an entry that is stored as it is cannot leave as it was: sectors of which L2 has only some bytes,
+    /// if device memory cannot mask a write. Buddy memory is somebody else's, who does that on its side of the link.
+    fn read_parts(&mut self, after: StepSet) -> StepSet {
+        let (device, _) = self.sides_of(self.plan.in_part);
+        self.plan.read_parts(self.placed.at, device, self.parts.merge, after)
+    }
+
     /// Where sectors of an entry that is stored as it is lie: on the device, and in buddy memory.
     fn sides_of(&self, sectors: SectorMask) -> (SectorMask, SectorMask) {
         let on_device = SectorMask((1 << self.placed.split(EntryState::B128).device) - 1);
@@ -233,6 +261,7 @@ impl Planner<'_> {
 
 impl MemorySide for CompressedSide {
     fn attach(&mut self, parts: &mut Parts) {
+        self.pages = parts.stored_pages();
         self.parts = Some(Declared {
             table: self.metadata.map(|spec| parts.table(spec)),
             compressor: parts.unit(CODEC_FJ),
@@ -277,13 +306,14 @@ impl MemorySide for CompressedSide {
         let whole = request.resident == SectorMask::ALL;
         let by_sector = planner.placed.has_sectors(old);
         let new = if by_sector && !whole { old } else { self.state_of(request.data) };
-        self.states.set(request.line, new);
+        self.set_state(request, new);
         self.counts.write_backs += 1;
         self.counts.grown += u64::from(new > old);
         if by_sector && new == old {
             let known = planner.metadata(Dir::Read, StepSet::NONE);
             let tried = if whole { planner.codec(planner.parts.compressor, known) } else { known };
-            planner.transfer_sectors(request.sectors, Dir::Write, TrafficId::DATA, tried);
+            let merged = planner.read_parts(tried);
+            planner.transfer_sectors(request.sectors, Dir::Write, TrafficId::DATA, merged);
             self.counts.write_backs_over_link += u64::from(!planner.sides_of(request.sectors).1.is_empty());
             return;
         }
@@ -295,8 +325,22 @@ impl MemorySide for CompressedSide {
 
     fn host_wrote(&mut self, request: &LineRequest<'_>, mut below: Below<'_>) {
         let state = self.state_of(request.data);
-        self.states.set(request.line, state);
+        self.set_state(request, state);
         below.host_wrote(request);
+    }
+
+    /// At the host a page is stored as entries would be here.
+    fn written_away(&mut self, request: &LineRequest<'_>, mut below: Below<'_>) {
+        let state = self.state_of(request.data);
+        self.set_state(request, state);
+        below.written_away(request);
+    }
+
+    fn reserved(&self, address: LineAddr, below: &Reserved<'_>) -> u32 {
+        match &self.purpose {
+            Purpose::Bandwidth => below.bytes(address),
+            Purpose::Capacity(allocations) => allocations.target(address).device_bytes(),
+        }
     }
 
     fn counts(&self, _: &Counted<'_>) -> Vec<SideCount> {
@@ -372,21 +416,28 @@ mod tests {
     use strata_core::settings::Settings as Values;
     use strata_sim::config::load;
     use strata_sim::seam::LineKind;
-    use strata_testkit::sim::{Chain, Traffic, brief};
+    use strata_sim::{Layer, MachineBuilder};
+    use strata_testkit::sim::{Chain, Rig, Traffic, brief};
+    use strata_testkit::{Instr, Script};
 
     /// Where the one allocation of these tests is.
     const LINE: LineAddr = LineAddr(64);
 
-    fn chain(target: Target) -> Chain {
+    /// Told of the one allocation.
+    fn side(target: Target) -> CompressedSide {
         let mut targets = Targets::default();
         targets.set("a", target);
         let values = Values::read("buddy", crate::settings::BUDDY, &[""; 0]).expect("defaults");
         let gpu = load("p100-buddy", &[""; 0]).expect("a preset").config;
         let purpose = Purpose::Capacity(Allocations::new(targets));
-        let mut chain = Chain::of(vec![Box::new(CompressedSide::new(purpose, &Settings::of_buddy(&values), &gpu))]);
-        let allocation = strata_core::Allocation::on_device(0, "a", LINE.addr(), Bytes(1 << 20));
-        chain.host_event(&HostEvent::Alloc(allocation));
-        chain
+        let mut side = CompressedSide::new(purpose, &Settings::of_buddy(&values), &gpu);
+        side.host_event(&HostEvent::Alloc(strata_core::Allocation::on_device(0, "a", LINE.addr(), Bytes(1 << 20))));
+        side.attach(&mut Parts::default());
+        side
+    }
+
+    fn chain(target: Target) -> Chain {
+        Chain::of(vec![Box::new(side(target))])
     }
 
     /// An entry that compresses to 32, 64 or 128 bytes.
@@ -478,6 +529,22 @@ mod tests {
     }
 
     #[test]
+    fn a_sector_that_l2_has_in_part_is_read_first_where_memory_cannot_mask_a_write() {
+        let (mut side, data) = (side(Target::X2), entry(128));
+        side.host_wrote(&request(LineKind::HostWrite, 0, &data), Below::plain());
+        let in_part = |sectors, resident, in_part| {
+            let mut plan = Plan { in_part: SectorMask(in_part), ..Plan::default() };
+            let request = LineRequest { sectors: SectorMask(sectors), ..request(LineKind::WriteBack, resident, &data) };
+            side.write(&request, Below::plain(), &mut plan);
+            brief(&plan)
+        };
+        let mut in_part = in_part;
+        assert_eq!(in_part(0b0011, 0b0001, 0b0010), ["0:table<", "1:dram<1", "10:dram>2"]);
+        assert_eq!(in_part(0b1100, 0, 0b1100), ["0:table<", "1:link>2"], "buddy memory does that itself");
+        assert_eq!(in_part(0b0011, 0b0001, 0), ["0:table<", "1:dram>2"], "a write can be masked");
+    }
+
+    #[test]
     fn an_entry_is_compressed_again_only_by_a_line_that_l2_has_whole() {
         let mut chain = chain(Target::X2);
         chain.ask(&request(LineKind::HostWrite, 0, &entry(128)));
@@ -514,6 +581,61 @@ mod tests {
         chain.ask(&request(LineKind::HostWrite, 0, &data));
         let plan = chain.ask(&request(LineKind::Fill, 0, &data));
         assert_eq!((brief(&plan), plan.fill), (vec!["0:dram<1".to_owned()], SectorMask(0b0001)));
+    }
+
+    /// A machine with one set of two lines in L2, compressed for bandwidth or with a target of 2.
+    fn machine(buddy: bool, codec: &str) -> Rig {
+        let set = ["dram.channels=1", "l2.slices=1", "l2.sets=1", "l2.ways=2", "l2.copies_fill=false"];
+        let mut builder = MachineBuilder::new(load("p100-buddy", &set).expect("a preset").config);
+        let (name, known) = if buddy { ("buddy", crate::settings::BUDDY) } else { ("bpc", crate::settings::BPC) };
+        let values = Values::read(name, known, &[format!("{name}.codec={codec}")]).expect("known");
+        let mut targets = Targets::default();
+        targets.set("a", Target::X2);
+        let (purpose, settings) = if buddy {
+            (Purpose::Capacity(Allocations::new(targets)), Settings::of_buddy(&values))
+        } else {
+            (Purpose::Bandwidth, Settings::of_bpc(&values))
+        };
+        let gpu = builder.config().clone();
+        builder.memory_side(name, Layer::Resizes, move |_| {
+            Box::new(CompressedSide::new(purpose.clone(), &settings, &gpu))
+        });
+        builder.check_data();
+        let mut rig = Rig::new(builder.build().expect("a machine"));
+        rig.tell(&HostEvent::Alloc(strata_core::Allocation::on_device(0, "a", LINE.addr(), Bytes(1 << 20))));
+        // Not zero, so that nothing is known without a read.
+        rig.copy_in(LINE.addr(), &entry(64));
+        rig
+    }
+
+    #[test]
+    fn sixteen_stores_of_8_bytes_are_one_write_back_without_a_merge() {
+        for (buddy, name) in [(true, "buddy"), (false, "bpc")] {
+            for (codec, data_sectors) in [("bpc", 1), ("raw", 4)] {
+                let at = LINE.addr().0;
+                let store = |k: u64| Instr::store(at + 8 * k).lanes(0b11).word(7).needs(&[]);
+                let evict = [1, 2].map(|line| Instr::load(at + 128 * line));
+                let whole: Vec<Instr> = (0..16).map(store).chain(evict).collect();
+                let count = |rig: &Rig, what: &str| rig.count(&format!("{name}.{what}"));
+                let mut rig = machine(buddy, codec);
+                rig.run(Script::new(&[whole])).expect("data is right");
+                assert_eq!((count(&rig, "write_backs"), count(&rig, "merges")), (1, 0), "{name} {codec}");
+                let reading = rig.reading();
+                let traffic = |class: &str| {
+                    let found = reading.sides.traffic.iter().find(|(name, _)| *name == class);
+                    found.map(|(_, t)| (t.dram_read + t.link_read, t.dram_written + t.link_written)).expect("counted")
+                };
+                assert_eq!(traffic("merge"), (0, 0), "{name} {codec}");
+                // The second half of a raw entry with a target of 2 goes over the link.
+                let written = traffic("data").1 + traffic("overflow").1;
+                assert_eq!(written, 32 * data_sectors, "{name} {codec}");
+                // With one store less the entry is read and merged, or the sector that is in part.
+                let mut rig = machine(buddy, codec);
+                let part: Vec<Instr> = (0..15).map(store).chain(evict).collect();
+                rig.run(Script::new(&[part])).expect("data is right");
+                assert_eq!(count(&rig, "merges"), u64::from(codec == "bpc"), "{name} {codec}");
+            }
+        }
     }
 
     /// Whatever is compressed, every sector that is wanted comes, in plans that can be carried out.

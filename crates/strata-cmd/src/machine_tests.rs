@@ -409,3 +409,17 @@ fn what_was_written_comes_back_through_a_chain() {
         traffic().through_chain(&mut chain(&[], Some(mutation)), 1).expect_err("it is found");
     }
 }
+
+#[test]
+fn presumed_duplicates_are_counted_and_a_check_of_data_finds_them() {
+    let stores: Vec<_> = (0..64).map(|line| store(line, [line as u8, 2, 3, 4])).collect();
+    let mut honest = Bench::plain(&[]);
+    honest.run(&stores).expect("what was written");
+    assert_eq!(honest.count("cmd.writes.intra"), 0);
+    let mut presuming = Bench::plain(&["cmd.presumed_duplicates=50"]);
+    presuming.run(&stores).expect("nothing is read");
+    let intra = presuming.count("cmd.writes.intra");
+    assert!((24..=38).contains(&intra), "{intra} of 62 that left L2");
+    let reads: Vec<_> = (0..64).map(load_line).collect();
+    presuming.run(&reads).expect_err("bytes that were never written");
+}

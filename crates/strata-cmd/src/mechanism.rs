@@ -22,11 +22,15 @@ pub fn register(registry: &mut Registry) -> Result<(), NameTaken> {
 }
 
 /// What a memory that moves lines does not go together with.
-const CONFLICTS: &[Conflict] = &[
-    Conflict { with: With::Role(Role::Deduplicates), why: "each is a deduplicated memory of its own" },
+const CONFLICTS: &[Conflict] =
+    &[Conflict { with: With::Role(Role::Deduplicates), why: "each is a deduplicated memory of its own" }];
+
+/// ESD moves sectors, of which no entry is left to compress for capacity.
+const ESD_CONFLICTS: &[Conflict] = &[
+    CONFLICTS[0],
     Conflict {
-        with: With::Role(Role::Pages),
-        why: "a deduplicated memory would have to follow every page that comes and goes, and does not yet",
+        with: With::Name("buddy"),
+        why: "`esd` moves single sectors, and an entry that `buddy` compresses is a line; use `cmd`, `dedup-car` or `dedup` with it",
     },
 ];
 
@@ -68,7 +72,7 @@ impl Mechanism for Deduplication {
     }
 
     fn conflicts(&self) -> &'static [Conflict] {
-        CONFLICTS
+        if self.0 == Scheme::Esd { ESD_CONFLICTS } else { CONFLICTS }
     }
 
     fn prepare(&self, values: &Values, _: &mut dyn Preparation) -> Result<Box<dyn Prepared>, MechanismError> {

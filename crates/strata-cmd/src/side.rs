@@ -14,7 +14,7 @@ use crate::requests::{ReadCounts, Requests, WrittenSectors};
 use crate::settings::{Caches, OneWordReads, Settings};
 use crate::streams::Streams;
 use crate::study::Study;
-use strata_core::{Bytes, LINE_BYTES};
+use strata_core::{Bytes, LINE_BYTES, LineAddr, Paged};
 use strata_sim::cache::SectorMask;
 use strata_sim::config::GpuConfig;
 use strata_sim::seam::{
@@ -32,6 +32,9 @@ const CACHE_FJ: u64 = 2_000;
 /// femtojoule each.
 pub(crate) const MD5_FJ: u64 = 16_259 * 228 / 10;
 
+/// What a block holds that is taken as a duplicate whatever it holds.
+const ONE_WORD: Line = [0; LINE_BYTES as usize];
+
 /// The deduplicated memory of one partition.
 pub struct DedupSide {
     settings: Settings,
@@ -45,7 +48,12 @@ pub struct DedupSide {
     /// What the paper does not have.
     guard: Option<Guard>,
     streams: Option<Streams>,
+    /// The program's names of places, where something is below that asks for them: a place is its home's, whoever's block is there.
+    names: Option<Paged<LineAddr>>,
 }
+
+/// What is below knows nothing of the spill area by name.
+const UNNAMED: LineAddr = LineAddr(u64::MAX);
 
 /// The settings' core cycles in L2 cycles, and where tables are.
 #[derive(Clone, Copy)]
@@ -125,13 +133,38 @@ impl DedupSide {
             written: WrittenSectors::default(),
             guard: settings.guarded.then(|| Guard::new(gpu)),
             streams: settings.prefetches.then(Streams::default),
+            names: None,
         }
+    }
+
+    /// Notes what the program calls the home of a block.
+    fn name(&mut self, request: &LineRequest<'_>) {
+        if let Some(names) = &mut self.names {
+            *names.get_mut(request.line.0) = request.address;
+        }
+    }
+
+    /// What the program calls a place.
+    fn name_of(&self, place: u64, request: &LineRequest<'_>) -> LineAddr {
+        self.names.as_ref().map_or(request.address, |names| *names.get(place))
     }
 
     /// Does something wrong from now on.
     #[cfg(test)]
     pub(crate) fn mutate(&mut self, mutation: crate::dedup::Mutation) {
         self.memory.mutate(mutation);
+    }
+
+    /// Whether a block is taken as a duplicate: a share of all blocks, spread evenly (a multiplicative hash) and always the same.
+    const fn presumes_duplicate(&self, line: u64) -> bool {
+        let spread = line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        (spread * 100) >> 32 < self.settings.presumed_duplicates
+    }
+
+    /// A read of sectors at a place, where `data` is.
+    fn reads<'a>(&self, request: &'a LineRequest<'a>, at: At, why: TrafficId, data: &'a Line) -> Access<'a> {
+        let address = self.name_of(at.place, request);
+        Access { request, at, dir: Dir::Read, why, data, address, in_hand: SectorMask::NONE }
     }
 
     /// The bytes at a place, as far as somebody needs them.
@@ -166,7 +199,7 @@ impl DedupSide {
         if matches!(found.block.kind, Kind::ReadOnly | Kind::Own) {
             self.requests.data_read.after += masked;
             let data = self.data(line, request.data);
-            Access::read(request, home(request.sectors), TrafficId::DATA, data).through(below, typed, plan);
+            self.reads(request, home(request.sectors), TrafficId::DATA, data).through(below, typed, plan);
             return;
         }
         self.requests.looked_up.mask += u64::from(request.sectors.count());
@@ -175,7 +208,7 @@ impl DedupSide {
         if masked > 0 && found.place.is_none() && self.settings.one_word_reads == OneWordReads::Dram {
             // The word is in the map; what it costs is a read of its home.
             self.requests.data_read.after += masked;
-            Access::read(request, home(found.masked), TrafficId::DATA, request.data).through(below, mask, plan);
+            self.reads(request, home(found.masked), TrafficId::DATA, request.data).through(below, mask, plan);
             fill = found.masked;
         } else if masked > 0 {
             let mapped = plan.add(Move::Table { table: parts.map, entry: line, dir: Dir::Read }, typed, true);
@@ -197,7 +230,7 @@ impl DedupSide {
         }
         if at_home > 0 {
             let data = self.data(line, request.data);
-            Access::read(request, home(found.at_home), TrafficId::DATA, data).through(below, mask, plan);
+            self.reads(request, home(found.at_home), TrafficId::DATA, data).through(below, mask, plan);
             fill = fill.or(plan.fill.without(found.block.mask));
         }
         plan.fill = fill;
@@ -225,7 +258,7 @@ impl DedupSide {
         } else {
             self.requests.data_read.after += u64::from(at.sectors.count());
         }
-        let access = Access::read(request, at, TrafficId::DATA, self.data(at.place, request.data));
+        let access = self.reads(request, at, TrafficId::DATA, self.data(at.place, request.data));
         let bring = access.through(below, known, plan);
         if let Some(Move::CopyFromL2 { otherwise, .. }) = copy.map(|k| &mut plan.steps[k].what) {
             *otherwise = bring;
@@ -262,7 +295,7 @@ impl DedupSide {
         let mut read = |place, sectors: SectorMask| {
             if !sectors.is_empty() {
                 let data = self.data(place, request.data);
-                let access = Access::read(request, At { place, sectors }, parts.dedup_read, data);
+                let access = self.reads(request, At { place, sectors }, parts.dedup_read, data);
                 access.through(below, StepSet::NONE, plan);
             }
         };
@@ -352,21 +385,20 @@ struct Access<'a> {
     dir: Dir,
     why: TrafficId,
     data: &'a Line,
+    /// What the program calls the place.
+    address: LineAddr,
     /// For a write: the sectors of the place that need not be read to write it whole.
     in_hand: SectorMask,
 }
 
-impl<'a> Access<'a> {
-    fn read(request: &'a LineRequest<'a>, at: At, why: TrafficId, data: &'a Line) -> Self {
-        Self { request, at, dir: Dir::Read, why, data, in_hand: SectorMask::NONE }
-    }
-
+impl Access<'_> {
     /// Plans the way of sectors from or to a place, through what is below. The steps come after those given, `why` replaces
     /// the reason of those that move data.
     fn through(&self, below: &mut Below<'_>, after: StepSet, plan: &mut Plan) -> StepSet {
         let At { place, sectors } = self.at;
         let first = plan.steps.len();
-        let request = LineRequest { line: LocalLine(place), sectors, data: self.data, ..*self.request };
+        let request =
+            LineRequest { line: LocalLine(place), address: self.address, sectors, data: self.data, ..*self.request };
         if self.dir == Dir::Write {
             below.write(&LineRequest { resident: self.in_hand, ..request }, plan);
         } else {
@@ -390,6 +422,7 @@ impl MemorySide for DedupSide {
     fn attach(&mut self, parts: &mut Parts) {
         if parts.carries_bytes() {
             self.memory.carry_bytes();
+            self.names = Some(Paged::filled_with(UNNAMED));
         }
         let [map, kinds, masks] = self.timing.tables;
         self.parts = Some(Declared {
@@ -404,6 +437,7 @@ impl MemorySide for DedupSide {
 
     fn read(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         let Some(parts) = self.parts else { return below.read(request, plan) };
+        self.name(request);
         let line = request.line.0;
         let kind = self.memory.block(line).kind;
         let spared = matches!(kind, Kind::ReadOnly | Kind::Own) && self.is_plain(line);
@@ -418,6 +452,7 @@ impl MemorySide for DedupSide {
 
     fn write(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
         let Some(parts) = self.parts else { return below.write(request, plan) };
+        self.name(request);
         let line = request.line.0;
         // What is read is planned before anything changes, and begins behind the look-ups, which are planned afterwards: how
         // they go depends on what comes of the write.
@@ -429,15 +464,16 @@ impl MemorySide for DedupSide {
         }
         let dedup_reads = self.requests.uncovered + self.requests.partial - dedup_reads;
         let held = self.memory.block(line).place(line).and_then(|place| Some((place, *self.memory.bytes_at(place)?)));
+        let data = if self.presumes_duplicate(line) { &ONE_WORD } else { request.data };
         let written = if deduplicates {
-            self.memory.write(line, request.sectors, request.data)
+            self.memory.write(line, request.sectors, data)
         } else {
             self.memory.write_plain(line, request.sectors, request.data)
         };
         self.count_write(request, written.outcome);
         self.written.set(request.line, written.after.mask);
         if let Some(study) = &mut self.study {
-            study.wrote(line, written.after.mask, request.data);
+            study.wrote(line, written.after.mask, data);
         }
         let stays_home = [written.before, written.after].iter().all(|b| matches!(b.kind, Kind::ReadOnly | Kind::Own));
         let spared = !deduplicates && stays_home && self.is_plain(line);
@@ -459,7 +495,7 @@ impl MemorySide for DedupSide {
             self.requests.collided += u64::from(written.collided);
             let before = held.as_ref().filter(|(place, _)| *place == at.place);
             let data = before.map_or_else(|| self.data(at.place, request.data), |(_, bytes)| bytes);
-            let compare = Access::read(request, at, parts.dedup_read, data);
+            let compare = self.reads(request, at, parts.dedup_read, data);
             ready = compare.through(&mut below, ready, plan);
         }
         if let Outcome::Stored(at) = written.outcome {
@@ -468,7 +504,8 @@ impl MemorySide for DedupSide {
             let in_hand =
                 if elsewhere { SectorMask::ALL } else { written.after.mask.or(undefined).or(request.resident) };
             let data = self.data(at.place, request.data);
-            let store = Access { request, at, dir: Dir::Write, why: TrafficId::DATA, data, in_hand };
+            let address = self.name_of(at.place, request);
+            let store = Access { request, at, dir: Dir::Write, why: TrafficId::DATA, data, address, in_hand };
             store.through(&mut below, ready, plan);
         }
         if !spared {
@@ -477,6 +514,7 @@ impl MemorySide for DedupSide {
     }
 
     fn host_wrote(&mut self, request: &LineRequest<'_>, mut below: Below<'_>) {
+        self.name(request);
         let before = self.memory.block(request.line.0).kind;
         let place = self.memory.host_wrote(request.line.0, request.sectors, request.data);
         self.guard_host(request.line.0, before);
@@ -486,7 +524,13 @@ impl MemorySide for DedupSide {
         if let Some(study) = &mut self.study {
             study.forget(request.line.0);
         }
-        below.host_wrote(&LineRequest { line: LocalLine(place), data: self.data(place, request.data), ..*request });
+        let address = self.name_of(place, request);
+        below.host_wrote(&LineRequest {
+            line: LocalLine(place),
+            address,
+            data: self.data(place, request.data),
+            ..*request
+        });
     }
 
     fn host_freed(&mut self, line: LocalLine, mut below: Below<'_>) {

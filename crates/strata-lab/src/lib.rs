@@ -17,6 +17,6 @@ pub use strata_tensors::*;
 
 /// Mechanisms: those of the house, and what can be said of any.
 pub mod mechanisms {
-    pub use strata_mechanism::{list_table, table, to_json};
+    pub use strata_mechanism::{list_table, matrix, matrix_json, table, to_json};
     pub use strata_studies::mechanisms::*;
 }

@@ -65,8 +65,14 @@ fn the_smallest_device_is_the_one_that_was_promised() {
     let ptx = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/vecadd.ptx");
     std::fs::copy(ptx, folder.join("vecadd.ptx")).expect("copied");
     std::fs::write(folder.join("program.toml"), PROGRAM).expect("written");
-    let wanted =
-        ProfileRequest { run: request(folder), design: Design::ZeroPage, rule: Rule::default(), snapshots: None };
+    let wanted = ProfileRequest {
+        run: request(folder),
+        design: Design::ZeroPage,
+        rule: Rule::default(),
+        snapshots: None,
+        gpu: None,
+        set: Vec::new(),
+    };
     let profiled = profile(&wanted, &Arc::new(Monitor::default())).expect("profiled");
     profiled.save(&folder.join("targets.toml")).expect("saved");
     let (asked, promised) = profiled.choice.outcome.footprint();

@@ -52,6 +52,33 @@ fn alu_aware_offloading_loses_no_data() {
 }
 
 #[test]
+fn queue_aware_offloading_loses_no_data() {
+    check_policy("queue-aware");
+}
+
+#[test]
+fn blocks_behind_each_other_on_a_stack_lose_no_data() {
+    let out = tempfile::tempdir().expect("a folder");
+    let mut batched = 0.0;
+    for program in PROGRAMS {
+        let set = ["tom.policy=uncontrolled", "tom.batch=per-warp", "stacks.warps=4"];
+        let result = checked(program, "ndp-maxwell", &set, out.path()).expect("a good request");
+        assert_eq!((result.passed, &result.error), (Some(true), &None), "{program}");
+        batched += result.stats().number("gpu.tom.batched").expect("it is counted");
+    }
+    assert!(batched > 0.0, "some warp stays for a second block");
+}
+
+/// A stack's SM drops its cache at every spawn, so that L2 drops lines that requests wait for more often than else.
+#[test]
+fn no_request_is_lost_when_a_line_is_dropped_that_somebody_waits_for() {
+    let out = tempfile::tempdir().expect("a folder");
+    let set = ["tom.invalidation=every-spawn", "tom.mapping=baseline"];
+    let result = checked("heartwall", "ndp-maxwell", &set, out.path()).expect("a good request");
+    assert_eq!((result.passed, &result.error), (Some(true), &None));
+}
+
+#[test]
 fn blocks_are_offloaded_and_their_mapping_is_learned() {
     let out = tempfile::tempdir().expect("a folder");
     // The few warps of this size access more lines than learning waits for.
@@ -76,7 +103,7 @@ fn every_instance_is_counted_once_and_has_one_fate() {
         let result = checked("kmeans", "ndp-maxwell", set, out.path()).expect("a good request");
         let stats = result.stats();
         let number = |path: &str| stats.number(&format!("gpu.{path}")).unwrap_or_else(|| panic!("no {path}"));
-        let stays = ["learning", "off", "condition", "tx_busy", "rx_busy", "full", "alu_busy"];
+        let stays = ["learning", "off", "condition", "tx_busy", "rx_busy", "full", "alu_busy", "queued"];
         let stays: f64 = stays.iter().map(|reason| number(&format!("tom.stay.{reason}"))).sum();
         let instances = number("tom.instances");
         assert_eq!(number("offload.blocks") + stays, instances, "{set:?}");

@@ -55,7 +55,7 @@ pub use combination::{Chosen, Combination};
 pub use error::MechanismError;
 pub use memory::{DeviceMemory, PlainMemory};
 pub use preparation::{Input, Look, Moment, Preparation, ReadMemory, Spectator};
-pub use reference::{list_table, reference, table, to_json};
+pub use reference::{list_table, matrix, matrix_json, reference, table, to_json};
 pub use registry::{NameTaken, Registry};
 
 use std::path::Path;

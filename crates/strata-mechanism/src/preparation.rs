@@ -25,6 +25,9 @@ pub trait Preparation {
     /// The addresses of managed memory.
     fn managed(&self) -> Range<Addr>;
 
+    /// True if a mechanism of this run moves managed pages: managed memory is on the device then, while its pages are.
+    fn pages(&self) -> bool;
+
     /// True if the program cannot be executed beforehand: it is a process of its own, or a recorded trace.
     fn runs_once(&self) -> bool;
 

@@ -22,6 +22,52 @@ pub fn list_table(mechanisms: &[Arc<dyn Mechanism>]) -> String {
     columns(&headings, &mechanisms.iter().map(row).collect::<Vec<_>>())
 }
 
+/// Which mechanisms go together two by two, and why others do not.
+pub fn matrix(registry: &Registry) -> String {
+    let names: Vec<_> = registry.names().collect();
+    let headings: Vec<_> = [("", Align::Left)].into_iter().chain(names.iter().map(|n| (*n, Align::Left))).collect();
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    let mut rows = Vec::new();
+    for (k, a) in names.iter().enumerate() {
+        let mut row = vec![(*a).to_owned()];
+        for (l, b) in names.iter().enumerate() {
+            row.push(if l >= k { String::new() } else { matrix_cell(registry, b, a, &mut reasons) });
+        }
+        rows.push(row);
+    }
+    let mut out = columns(&headings, &rows);
+    for (number, (why, pairs)) in (1..).zip(&reasons) {
+        out += "\n";
+        out += &wrapped(&format!("{number}: {why}: {}", pairs.join(", ")), WIDTH, 0);
+    }
+    out
+}
+
+/// The same as JSON: every pair, and why it is refused if it is.
+pub fn matrix_json(registry: &Registry) -> Value {
+    let names: Vec<_> = registry.names().collect();
+    let pairs = names.iter().enumerate().flat_map(|(k, a)| names[k + 1..].iter().map(move |b| format!("{a}+{b}")));
+    let told = |pair: String| match registry.combination(&pair) {
+        Ok(_) => json!({ "pair": pair, "together": true }),
+        Err(error) => json!({ "pair": pair, "together": false, "why": error.to_string() }),
+    };
+    json!({ "pairs": pairs.map(told).collect::<Vec<_>>() })
+}
+
+/// `yes`, or the number of the reason why not.
+fn matrix_cell(registry: &Registry, a: &str, b: &str, reasons: &mut Vec<(String, Vec<String>)>) -> String {
+    let pair = format!("{a}+{b}");
+    let Err(error) = registry.combination(&pair) else { return "yes".to_owned() };
+    let text = error.to_string();
+    let why = text.split_once("do not go together: ").map_or(text.as_str(), |(_, why)| why).to_owned();
+    let at = reasons.iter().position(|(known, _)| *known == why).unwrap_or_else(|| {
+        reasons.push((why, Vec::new()));
+        reasons.len() - 1
+    });
+    reasons[at].1.push(pair);
+    (at + 1).to_string()
+}
+
 /// A mechanism with its settings, as text.
 pub fn table(mechanism: &dyn Mechanism) -> String {
     let mut out = wrapped(&format!("{}: {}", mechanism.name(), mechanism.description()), WIDTH, 0);

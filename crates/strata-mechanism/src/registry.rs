@@ -49,7 +49,7 @@ impl Registry {
     }
 
     /// The mechanism that a setting `name.key=value` is of.
-    pub(crate) fn of_key(&self, key: &str) -> Option<&Arc<dyn Mechanism>> {
+    pub fn of_key(&self, key: &str) -> Option<&Arc<dyn Mechanism>> {
         self.get(key.split_once('.').map_or(key, |(first, _)| first))
     }
 

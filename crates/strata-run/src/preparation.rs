@@ -15,7 +15,7 @@ use std::sync::Arc;
 use strata_core::fnv::Fnv1a64;
 use strata_core::{Addr, files};
 use strata_emu::Capacity;
-use strata_mechanism::{Input, Look, MechanismError, Preparation, Spectator};
+use strata_mechanism::{Input, Look, MechanismError, Preparation, Role, Spectator};
 use strata_sim::config::GpuConfig;
 
 /// A run that is being prepared.
@@ -71,6 +71,10 @@ impl Preparation for RunPreparation<'_> {
 
     fn managed(&self) -> Range<Addr> {
         self.capacity.managed_range()
+    }
+
+    fn pages(&self) -> bool {
+        self.request.with.list().iter().any(|mechanism| mechanism.roles().contains(&Role::Pages))
     }
 
     fn runs_once(&self) -> bool {

@@ -15,6 +15,25 @@ pub struct Setup {
     memory: Box<dyn DeviceMemory>,
 }
 
+/// Several who keep books of device memory: there is room where all find some.
+struct AllBooks(Vec<Box<dyn DeviceMemory>>);
+
+impl DeviceMemory for AllBooks {
+    fn allocate(&mut self, allocation: &Allocation) -> Result<(), String> {
+        for k in 0..self.0.len() {
+            if let Err(reason) = self.0[k].allocate(allocation) {
+                self.0[..k].iter_mut().for_each(|books| books.free(allocation));
+                return Err(reason);
+            }
+        }
+        Ok(())
+    }
+
+    fn free(&mut self, allocation: &Allocation) {
+        self.0.iter_mut().for_each(|books| books.free(allocation));
+    }
+}
+
 /// A setup that the engine works with and that is asked what it saw once the engine is done.
 pub type SharedSetup = Rc<RefCell<Setup>>;
 
@@ -30,8 +49,13 @@ impl Setup {
         for (mechanism, settings) in chosen {
             mechanisms.push(mechanism.prepare(settings, run)?);
         }
-        let own = mechanisms.iter().find_map(|mechanism| mechanism.device_memory());
-        Ok(Self { mechanisms, memory: own.unwrap_or_else(|| Self::plain(run.gpu()).memory) })
+        let mut own: Vec<_> = mechanisms.iter().filter_map(|mechanism| mechanism.device_memory()).collect();
+        let memory = match own.len() {
+            0 => Self::plain(run.gpu()).memory,
+            1 => own.remove(0),
+            _ => Box::new(AllBooks(own)),
+        };
+        Ok(Self { mechanisms, memory })
     }
 
     /// For an engine and whoever asks afterwards.

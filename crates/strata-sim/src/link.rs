@@ -39,6 +39,8 @@ struct Lane {
     last: u64,
     /// When all that has priority has left.
     first_free: Picos,
+    /// Somebody else uses it, too: packets of both take turns.
+    shared: bool,
 }
 
 /// A link.
@@ -102,7 +104,7 @@ impl Link {
     }
 
     /// What so many bytes take, rounded up.
-    fn time_of(&self, bytes: u64) -> Picos {
+    pub fn time_of(&self, bytes: u64) -> Picos {
         Picos((u128::from(bytes) * PICOS_PER_SECOND).div_ceil(u128::from(self.bytes_per_second)) as u64)
     }
 
@@ -123,10 +125,17 @@ impl Link {
             (lane.free, lane.fraction) = (ready, 0);
         }
         let rate = u128::from(self.bytes_per_second);
-        let time = u128::from(bytes) * PICOS_PER_SECOND + u128::from(lane.fraction);
+        let turns = 1 + u128::from(lane.shared);
+        let time = turns * u128::from(bytes) * PICOS_PER_SECOND + u128::from(lane.fraction);
         lane.free += Picos((time / rate) as u64);
         lane.fraction = (time % rate) as u64;
         lane.free + Picos(u64::from(lane.fraction > 0))
+    }
+
+    /// From now on a direction is, or is no longer, shared with migrations that are timed elsewhere: what is sent takes turns with their
+    /// packets and has half of it.
+    pub fn share(&mut self, direction: Direction, shared: bool) {
+        self.lanes[direction as usize].shared = shared;
     }
 
     /// Bytes per second, each way.

@@ -121,6 +121,9 @@ pub struct Reading {
     pub channels: Vec<ChannelStats>,
     /// Memory sides.
     pub sides: SideReading,
+    /// Sectors read because L2 had only some of the bytes that it wrote back, where memory cannot mask a write; memory sides count
+    /// what they read themselves.
+    pub merge_reads: u64,
     /// What the paging mechanism counts; empty without one.
     pub paging: Vec<SideCount>,
     /// What the offload mechanism counts; empty without one.
@@ -139,6 +142,7 @@ impl Reading {
             slices: self.slices.iter().zip(&earlier.slices).map(|(s, e)| s.delta(e)).collect(),
             channels: self.channels.iter().zip(&earlier.channels).map(|(c, e)| c.delta(e)).collect(),
             sides: self.sides.delta(&earlier.sides),
+            merge_reads: self.merge_reads - earlier.merge_reads,
             paging: side_stats::since(&self.paging, &earlier.paging),
             offload: side_stats::since(&self.offload, &earlier.offload),
             caches: side_stats::since(&self.caches, &earlier.caches),
@@ -171,6 +175,11 @@ impl Reading {
         dram.export(&format!("{prefix}.dram"), stats);
         let mut count = |path: &str, value, unit, what| stats.count(format!("{prefix}.{path}"), value, unit, what);
         count("cycles", cycles, Unit::Cycles, "core cycles of launches, launch latency included");
+        if !config.dram.masked_writes && self.sides.traffic.is_empty() {
+            let what =
+                "sectors read because L2 had only some of the bytes that it wrote back: a write cannot be masked";
+            count("dram.merge_reads", self.merge_reads, Unit::Sectors, what);
+        }
         let what = "line requests to global, local and constant memory";
         count("requests", machine.requests(), Unit::Requests, what);
         count("sm.stall.issuing", machine.warp_instructions, Unit::Cycles, "warp-cycles in which warps issued");

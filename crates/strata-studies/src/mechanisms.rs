@@ -73,13 +73,11 @@ mod tests {
         assert!(refused("buddy+bpc").contains("do not go together: both compress"));
         assert!(refused("bcd+bpc").contains("both compress"));
         assert!(refused("bcd+buddy").contains("both compress"));
-        assert!(refused("cmd+buddy").contains("moves lines"));
-        assert!(refused("uvm+buddy").contains("come and go"));
-        assert!(refused("uvm+cmd").contains("follow every page"));
-        assert!(refused("uvm+tom").contains("which memory a page is in"));
-        assert!(refused("cmd+tom").contains("go past L2"));
-        assert!(refused("tom+bpc").contains("go past L2"));
+        assert!(refused("esd+buddy").contains("moves single sectors"));
+        assert!(refused("cmd+dedup").contains("deduplicated memory of its own"));
+        assert!(refused("l2-5mb+cmd").contains("stands for the area"));
         assert!(combination("l2-5mb+bpc").is_ok());
         assert!(combination("l2-5mb+tom").is_ok());
+        assert!(combination("uvm+cmd+buddy+tom").is_ok(), "all four papers at once");
     }
 }

@@ -19,6 +19,8 @@ pub enum Stays {
     Full,
     /// It is mostly arithmetic, and the SM there is busy.
     AluBusy,
+    /// It would wait long for the issue slots of the SM there.
+    Queued,
 }
 
 /// Where a block whose first access is to the stack `first` runs; `uses` has all stacks.
@@ -32,7 +34,7 @@ pub fn decide(settings: &Settings, limit: u32, row: &Row, first: StackId, uses: 
             let emptiest = (0..).map(StackId).zip(uses).min_by_key(|(_, use_)| use_.pending);
             return emptiest.filter(|(_, use_)| use_.pending < limit).map(|(stack, _)| stack).ok_or(Stays::Full);
         }
-        Policy::Controlled | Policy::AluAware => {}
+        Policy::Controlled | Policy::AluAware | Policy::QueueAware => {}
     }
     let use_ = uses.get(first.0 as usize).ok_or(Stays::Off)?;
     if use_.tx >= settings.busy_threshold && !row.saves_tx {
@@ -44,9 +46,12 @@ pub fn decide(settings: &Settings, limit: u32, row: &Row, first: StackId, uses: 
     if use_.pending >= limit {
         return Err(Stays::Full);
     }
-    let arithmetic = settings.policy == Policy::AluAware && row.alu_share > settings.alu_share;
+    let arithmetic = settings.policy != Policy::Controlled && row.alu_share > settings.alu_share;
     if arithmetic && use_.issue >= settings.alu_busy {
         return Err(Stays::AluBusy);
+    }
+    if settings.policy == Policy::QueueAware && use_.queue > settings.queue_limit {
+        return Err(Stays::Queued);
     }
     Ok(first)
 }
@@ -106,5 +111,16 @@ mod tests {
         check("alu-aware", &row(true, true, 0.6), busy, Err(Stays::AluBusy));
         check("alu-aware", &row(true, true, 0.4), busy, Ok(2));
         check("controlled", &row(true, true, 0.6), busy, Ok(2));
+        check("queue-aware", &row(true, true, 0.6), busy, Err(Stays::AluBusy));
+    }
+
+    #[test]
+    fn a_long_queue_for_issue_slots_keeps_whatever_comes() {
+        let queue = |queue| StackUse { queue, ..StackUse::default() };
+        for share in [0.1, 0.9] {
+            check("queue-aware", &row(true, true, share), queue(6.1), Err(Stays::Queued));
+            check("queue-aware", &row(true, true, share), queue(6.0), Ok(2));
+            check("alu-aware", &row(true, true, share), queue(6.1), Ok(2));
+        }
     }
 }

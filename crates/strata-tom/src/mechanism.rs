@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use strata_core::settings::{Setting, Settings as Values};
 use strata_core::{Bytes, HostEvent, files};
-use strata_mechanism::{Conflict, Mechanism, MechanismError, NameTaken, Preparation, Prepared, Registry, Role, With};
+use strata_mechanism::{Mechanism, MechanismError, NameTaken, Preparation, Prepared, Registry, Role};
 use strata_sim::MachineBuilder;
 use strata_sim::config::{GpuConfig, WritePolicy};
 use strata_sim::seam::HostListener;
@@ -28,9 +28,6 @@ struct NearData;
 /// What the machine counts of offloading: shown if it is 0, too.
 const OF_STACKS: [&str; 5] =
     ["offload.blocks", "offload.thread_instructions", "stacks.tx", "stacks.rx", "stacks.cross"];
-
-/// Why nothing stands between L2 and memory.
-const PAST_L2: &str = "SMs on memory stacks go past L2, so they would not find what the other has changed behind it";
 
 impl Mechanism for NearData {
     fn name(&self) -> &'static str {
@@ -52,13 +49,6 @@ impl Mechanism for NearData {
     /// As many SMs, all of them on the GPU (TOM, Table 1).
     fn equal_cost(&self, gpu: &str) -> Option<&'static str> {
         (gpu == "ndp-maxwell").then_some("ndp-maxwell-68")
-    }
-
-    fn conflicts(&self) -> &'static [Conflict] {
-        &[
-            Conflict { with: With::Role(Role::Deduplicates), why: PAST_L2 },
-            Conflict { with: With::Role(Role::Compresses), why: PAST_L2 },
-        ]
     }
 
     fn prepare(&self, values: &Values, run: &mut dyn Preparation) -> Result<Box<dyn Prepared>, MechanismError> {

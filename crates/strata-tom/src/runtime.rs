@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strata_core::stats::Unit;
 use strata_core::{Addr, Bytes, LANES, LineAddr, OpInfo, WarpId};
-use strata_sim::seam::{Arrival, Candidate, Offload, Place, Placed, SideCount, StackId, StackUse, Terms};
+use strata_sim::seam::{Arrival, Candidate, NextBlock, Offload, Place, Placed, SideCount, StackId, StackUse, Terms};
 use strata_sim::stack_map::StackMap;
 
 /// Core cycles from the end of learning until warps go on: an interrupt to the host and back (choice: 1 us at 1.4 GHz). The
@@ -51,6 +51,8 @@ struct Counts {
     rx_busy: u64,
     full: u64,
     alu_busy: u64,
+    queued: u64,
+    batched: u64,
 }
 
 /// The mechanism, shared by the seams and by whoever tells it of the program.
@@ -180,7 +182,8 @@ impl Offload for Tom {
         Arc::make_mut(&mut state.current).count_instructions(instructions);
         state.running.clear();
         state.came_while_learning.clear();
-        state.current.rows.iter().map(|row| row.block.clone()).collect()
+        let batches = state.settings.next == NextBlock::OnStack;
+        state.current.rows.iter().map(|row| if batches { row.in_batch() } else { row.block.clone() }).collect()
     }
 
     fn terms(&self) -> Terms {
@@ -197,6 +200,8 @@ impl Offload for Tom {
             is_coherent: settings.coherence,
             drops_at_every_spawn: settings.drops_at_every_spawn,
             follows: settings.follows,
+            follows_absent_pages: settings.follows_absent_pages,
+            next: settings.next,
         }
     }
 
@@ -217,6 +222,7 @@ impl Offload for Tom {
         }
         let holds = state.current.rows[arrival.candidate].condition_holds(arrival.lanes, arrival.values);
         state.counts.condition += u64::from(!holds);
+        state.counts.batched += u64::from(holds && arrival.on_stack);
         holds
     }
 
@@ -229,6 +235,7 @@ impl Offload for Tom {
             Err(Stays::RxBusy) => counts.rx_busy += 1,
             Err(Stays::Full) => counts.full += 1,
             Err(Stays::AluBusy) => counts.alu_busy += 1,
+            Err(Stays::Queued) => counts.queued += 1,
         }
         None
     }
@@ -286,6 +293,8 @@ impl Offload for Tom {
             count("tom.stay.rx_busy", "of those, the ones that would have burdened a busy link to the GPU", c.rx_busy),
             count("tom.stay.full", "of those, the ones whose stack had enough pending", c.full),
             count("tom.stay.alu_busy", "of those, arithmetic that would have gone to a busy SM", c.alu_busy),
+            count("tom.stay.queued", "of those, the ones that would have waited long for issue slots", c.queued),
+            count("tom.batched", "of those, the ones that began on a stack, behind another", c.batched),
         ]
     }
 }
@@ -340,7 +349,8 @@ mod tests {
         let counted = |learner: &Tom, name: &str| {
             learner.counts().iter().find(|count| count.name == name).expect("it is counted").value
         };
-        let arrival = |warp, again| Arrival { candidate: 0, warp: WarpId(warp), lanes: 1, values: &[], again };
+        let arrival =
+            |warp, again| Arrival { candidate: 0, warp: WarpId(warp), lanes: 1, values: &[], again, on_stack: false };
         (0..3).for_each(|warp| assert!(!learner.consider(&arrival(warp, false))));
         assert!(learner.exited(WarpId(0)), "the one instance that is needed");
         learner.remapped();
@@ -358,7 +368,7 @@ mod tests {
         let (mut learner, _) = tom(&["tom.learning_instances=1", "tom.learning_most=64"], known);
         learner.allocated(Addr(ARRAYS[1]), Bytes(0x2000));
         for warp in [3, 4].map(WarpId) {
-            learner.consider(&Arrival { candidate: 0, warp, lanes: 1, values: &[], again: false });
+            learner.consider(&Arrival { candidate: 0, warp, lanes: 1, values: &[], again: false, on_stack: false });
         }
         // Two warps that walk through 4 KB side by side.
         let walk = (0..32).flat_map(|k| [3, 4].map(|warp| (WarpId(warp), Addr(ARRAYS[1]).offset(128 * k).line())));
@@ -379,7 +389,7 @@ mod tests {
         learner.allocated(Addr(ARRAYS[0]), Bytes(0x2000));
         learner.allocated(Addr(ARRAYS[1]), Bytes(0x2000));
         assert!(learner.is_at_host() && learner.wants_accesses());
-        let arrival = Arrival { candidate: 0, warp: WarpId(3), lanes: 1, values: &[], again: false };
+        let arrival = Arrival { candidate: 0, warp: WarpId(3), lanes: 1, values: &[], again: false, on_stack: false };
         assert!(!learner.consider(&arrival), "instances run on the GPU while it learns");
         // A walk through 4 KB: bits 12 and 13 are the lowest that do not change.
         let lines = (0..32).map(|k| Addr(ARRAYS[1]).offset(128 * k).line());

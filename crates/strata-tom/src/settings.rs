@@ -3,7 +3,7 @@
 use crate::analyser::Rule;
 use strata_core::Bytes;
 use strata_core::settings::{Allowed, Setting, Settings as Values};
-use strata_sim::seam::Follows;
+use strata_sim::seam::{Follows, NextBlock};
 
 macro_rules! setting {
     ($key:literal, $default:literal, $allowed:expr, $meaning:literal, $source:literal) => {
@@ -16,9 +16,9 @@ pub const SETTINGS: &[Setting] = &[
     setting!(
         "policy",
         "controlled",
-        Allowed::Choice(&["none", "uncontrolled", "controlled", "alu-aware", "ideal"]),
-        "which candidates are offloaded: none, all, those that busy channels and full stacks allow, the same but for arithmetic on busy SMs, or all that stacks have room for, at no cost and with all data near",
-        "TOM, section 3.3; alu-aware: what section 6.4 leaves to others"
+        Allowed::Choice(&["none", "uncontrolled", "controlled", "alu-aware", "queue-aware", "ideal"]),
+        "which candidates are offloaded: none, all, those that busy channels and full stacks allow, the same but for arithmetic on busy SMs, the same but also for what would wait long for issue slots, or all that stacks have room for, at no cost and with all data near",
+        "TOM, section 3.3; alu-aware: what section 6.4 leaves to others; queue-aware: beyond the paper"
     ),
     setting!(
         "mapping",
@@ -119,6 +119,13 @@ pub const SETTINGS: &[Setting] = &[
         "every-spawn: TOM, section 4.4.2; needed: the same data at less cost"
     ),
     setting!(
+        "absent_pages",
+        "stay",
+        Allowed::Choice(&["stay", "fault"]),
+        "with unified memory: a block whose first page is at the host stays on the GPU and faults there, or is offloaded and faults on the stack",
+        "choice: the walk and the fault of a GPU SM cross no link between stacks"
+    ),
+    setting!(
         "alu_share",
         "0.5",
         Allowed::Real(0.0, 1.0),
@@ -131,6 +138,20 @@ pub const SETTINGS: &[Setting] = &[
         Allowed::Real(0.0, 10.0),
         "alu-aware: use of its issue slots from which on the SM of a stack is busy",
         "choice: as the channels"
+    ),
+    setting!(
+        "queue_limit",
+        "6",
+        Allowed::Real(0.0, 1_000_000.0),
+        "queue-aware: a block stays if the SM of its stack needs more than so many cycles, for each instruction of the block, to issue what it was given before",
+        "choice: cycles from an instruction of a warp to one that depends on it on Maxwell (Jia et al. 2018, recalled); with more, issue slots set the pace and not the warp"
+    ),
+    setting!(
+        "batch",
+        "off",
+        Allowed::Choice(&["off", "per-warp"]),
+        "a warp that comes from a block straight to the next one stays on the stack for it; registers cross once, those that either needs or leaves",
+        "beyond the paper"
     ),
     setting!(
         "page",
@@ -166,6 +187,8 @@ pub enum Policy {
     Controlled,
     /// The same; arithmetic is kept from busy SMs, too.
     AluAware,
+    /// The same; what would wait long for issue slots stays, too.
+    QueueAware,
     /// All that stacks have room for, at no cost.
     Ideal,
 }
@@ -208,6 +231,8 @@ pub struct Settings {
     pub learning_most: Option<u64>,
     /// What names the stack that an instance runs on.
     pub follows: Follows,
+    /// A block whose first page is at the host is offloaded all the same.
+    pub follows_absent_pages: bool,
     /// Use from which on a channel is busy.
     pub busy_threshold: f64,
     /// Core cycles over which use is measured.
@@ -224,6 +249,10 @@ pub struct Settings {
     pub alu_share: f64,
     /// See the table.
     pub alu_busy: f64,
+    /// See the table.
+    pub queue_limit: f64,
+    /// What a warp does that comes from a block on a stack straight to another.
+    pub next: NextBlock,
     /// Granularity of allocations.
     pub page: Bytes,
     /// For the search.
@@ -241,6 +270,7 @@ impl Settings {
                 "none" => Policy::None,
                 "uncontrolled" => Policy::Uncontrolled,
                 "alu-aware" => Policy::AluAware,
+                "queue-aware" => Policy::QueueAware,
                 "ideal" => Policy::Ideal,
                 _ => Policy::Controlled,
             },
@@ -262,6 +292,7 @@ impl Settings {
                 "most-lines" => Follows::MostLines,
                 _ => Follows::FirstAccess,
             },
+            follows_absent_pages: values.text("absent_pages") == "fault",
             busy_threshold: values.real("busy_threshold"),
             busy_window: values.whole("busy_window"),
             pending_limit: given("pending_limit").map(|n| n as u32),
@@ -270,6 +301,8 @@ impl Settings {
             drops_at_every_spawn: values.text("invalidation") == "every-spawn",
             alu_share: values.real("alu_share"),
             alu_busy: values.real("alu_busy"),
+            queue_limit: values.real("queue_limit"),
+            next: if values.text("batch") == "per-warp" { NextBlock::OnStack } else { NextBlock::FromGpu },
             page: values.size("page"),
             load_miss_rate: values.real("load_miss_rate"),
             table_entries: values.whole("table_entries") as usize,

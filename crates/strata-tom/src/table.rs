@@ -1,8 +1,9 @@
 //! The offloading metadata table of a kernel (TOM, section 4.2), as the machine and the offload controller use it.
 
-use crate::candidate::{Assumptions, Candidate, Condition, find};
+use crate::candidate::{Assumptions, Candidate, Condition, find, words};
+use std::collections::BTreeSet;
 use strata_core::{LANES, LaneMask, OpClass, OpInfo};
-use strata_ptx::ast::Module;
+use strata_ptx::ast::{Function, Module, RegId};
 use strata_sim::seam;
 
 /// One row.
@@ -16,6 +17,8 @@ pub struct Row {
     pub saves_rx: bool,
     /// Machine-independent share of its instructions that are no memory accesses; known once the kernel is.
     pub alu_share: f64,
+    /// Live-in and live-out registers if a warp stays on the stack for the blocks that it comes to straight behind this one.
+    batch: (u32, u32),
     condition: Option<Condition>,
 }
 
@@ -36,6 +39,7 @@ impl Row {
             saves_tx: candidate.change.saves_tx(),
             saves_rx: candidate.change.saves_rx(),
             alu_share: 0.0,
+            batch: (candidate.traffic.registers_in as u32, candidate.traffic.registers_out as u32),
             condition: candidate.condition,
         }
     }
@@ -43,7 +47,14 @@ impl Row {
     /// A row without a condition.
     #[cfg(test)]
     pub(crate) fn unconditional(block: seam::Candidate, saves_tx: bool, saves_rx: bool, alu_share: f64) -> Self {
-        Self { block, saves_tx, saves_rx, alu_share, condition: None }
+        let batch = (block.live_in, block.live_out);
+        Self { block, saves_tx, saves_rx, alu_share, batch, condition: None }
+    }
+
+    /// What the machine has to know if warps stay on stacks for the next block.
+    pub fn in_batch(&self) -> seam::Candidate {
+        let (live_in, live_out) = self.batch;
+        seam::Candidate { live_in, live_out, ..self.block.clone() }
     }
 
     /// True if it shall be offloaded by what its registers hold: the trip count of a warp is the largest of its lanes.
@@ -79,9 +90,42 @@ impl Table {
         let kernels = found.iter().filter(|f| module.functions[f.function].is_entry);
         kernels
             .map(|f| {
-                (module.functions[f.function].name.clone(), Self { rows: f.candidates.iter().map(Row::of).collect() })
+                let function = &module.functions[f.function];
+                let mut table = Self { rows: f.candidates.iter().map(Row::of).collect() };
+                table.join(function, &f.candidates);
+                (function.name.clone(), table)
             })
             .collect()
+    }
+
+    /// Registers of blocks that a warp may run behind each other on a stack: with the first crosses what any of them needs and none before it
+    /// leaves, with the end of any what it and those before it leave.
+    fn join(&mut self, function: &Function, candidates: &[Candidate]) {
+        let follower =
+            |k: usize| candidates.iter().position(|c| c.entry == candidates[k].resume).filter(|&next| next != k);
+        let words = |registers: &BTreeSet<RegId>| {
+            registers.iter().map(|r| words(function.registers[r.0 as usize].ty)).sum::<u64>() as u32
+        };
+        for k in 0..candidates.len() {
+            let first = &candidates[k];
+            let mut needed: BTreeSet<RegId> = first.live_in.iter().copied().collect();
+            let mut specials: Vec<_> = first.live_in_specials.clone();
+            let mut left: BTreeSet<RegId> = first.live_out.iter().copied().collect();
+            let mut seen = vec![k];
+            let mut at = k;
+            while let Some(next) = follower(at).filter(|next| !seen.contains(next)) {
+                let block = &candidates[next];
+                needed.extend(block.live_in.iter().filter(|r| !left.contains(r)));
+                specials.extend(block.live_in_specials.iter().filter(|s| !first.live_in_specials.contains(s)).copied());
+                left.extend(&block.live_out);
+                self.rows[next].batch.1 = self.rows[next].batch.1.max(words(&left));
+                seen.push(next);
+                at = next;
+            }
+            specials.sort_unstable_by_key(|special| special.name());
+            specials.dedup();
+            self.rows[k].batch.0 = words(&needed) + specials.len() as u32;
+        }
     }
 
     /// The instructions of the kernel are known.

@@ -60,7 +60,7 @@ impl Uvm {
             return;
         };
         let here: Vec<u32> = pages.filter(|&page| self.space.is_valid(Page(page))).collect();
-        self.channels.used = self.channels.used.saturating_sub(here.len() as u64);
+        self.channels.used = self.channels.used.saturating_sub(self.space.shares(here.iter().copied()));
         for &page in &here {
             self.space.leave(Page(page));
             self.recency.left(&self.space, Page(page));
@@ -115,7 +115,7 @@ impl Uvm {
             }
             self.note_migration(Page(page), false, now);
         }
-        self.channels.used = self.channels.used.saturating_sub(dropped.len() as u64);
+        self.channels.used = self.channels.used.saturating_sub(self.space.shares(dropped.iter().copied()));
         for &page in &dropped {
             self.space.leave(Page(page));
             self.recency.left(&self.space, Page(page));
@@ -150,7 +150,7 @@ impl Uvm {
                 flags.set(Flags::COVERED);
                 self.counts.prefetches += 1;
             }
-            self.channels.queued += u64::from(run.end - run.start);
+            self.channels.queued += self.space.shares(run.clone());
             self.channels.push(pages_of(vec![run], 0, since), true);
         }
         self.make_room(now, out);
@@ -187,7 +187,7 @@ impl Uvm {
         let cycle = self.cycle(now);
         self.count_out(bytes, cycle, cycles);
         self.counts.synced += pages.len() as u64;
-        self.channels.used = self.channels.used.saturating_sub(pages.len() as u64);
+        self.channels.used = self.channels.used.saturating_sub(self.space.shares(pages.iter().copied()));
         for &page in pages {
             self.space.leave(Page(page));
             self.space.flags_mut(Page(page)).set(Flags::AT_HOST);

@@ -11,8 +11,7 @@ use strata_core::config::format_size;
 use strata_core::settings::{Setting, Settings};
 use strata_core::{Addr, Bytes, Stats, files};
 use strata_mechanism::{
-    Conflict, DeviceMemory, Mechanism, MechanismError, NameTaken, PlainMemory, Preparation, Prepared, Registry, Role,
-    With,
+    DeviceMemory, Mechanism, MechanismError, NameTaken, PlainMemory, Preparation, Prepared, Registry, Role,
 };
 use strata_sim::MachineBuilder;
 use strata_sim::config::GpuConfig;
@@ -59,10 +58,6 @@ impl Mechanism for Unified {
         &[Role::Pages]
     }
 
-    fn conflicts(&self) -> &'static [Conflict] {
-        &[Conflict { with: With::Role(Role::Offloads), why: "each decides which memory a page is in" }]
-    }
-
     fn prepare(&self, settings: &Settings, run: &mut dyn Preparation) -> Result<Box<dyn Prepared>, MechanismError> {
         let config = Config::new(settings).map_err(|errors| MechanismError::Request(errors.join("\n")))?;
         let (gpu, managed) = (run.gpu(), run.managed());
@@ -104,6 +99,10 @@ impl Prepared for PreparedUnified {
 
     fn install(&mut self, machine: &mut MachineBuilder) {
         machine.paging("uvm", Box::new(self.handle.clone()), self.managed.clone());
+        if self.config.travels_compressed {
+            let pages = machine.stored_pages("uvm", self.config.page_size);
+            self.handle.look_mut(|uvm| uvm.stored = Some(pages));
+        }
     }
 
     fn manages_all(&self) -> bool {

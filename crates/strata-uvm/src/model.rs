@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strata_core::random::SplitMix64;
 use strata_core::{Addr, Bytes, HostEvent};
-use strata_sim::seam::{AccessInfo, Action, Actions, FaultId, PageId, Paging, SideCount, Token, Walk};
+use strata_sim::seam::{AccessInfo, Action, Actions, FaultId, PageId, Paging, SideCount, StoredPages, Token, Walk};
 use strata_sim::time::{Clock, Cycles, Picos};
 
 /// What unified memory must know of the GPU.
@@ -98,6 +98,8 @@ pub struct Uvm {
     warps_leave: bool,
     /// Memory did not suffice before; UVMSmart forgets it at a synchronisation.
     pub(crate) oversubscribed: bool,
+    /// What pages take as memory sides store them, if they travel so.
+    pub(crate) stored: Option<Arc<StoredPages>>,
     pub(crate) counts: Counts,
     pub(crate) series: Series,
     course: Course,
@@ -139,6 +141,7 @@ impl Uvm {
             unmanaged: Vec::new(),
             warps_leave: true,
             oversubscribed: false,
+            stored: None,
             counts: Counts::default(),
             series: Series::new(),
             course: Course::new(),
@@ -198,6 +201,12 @@ impl Uvm {
     /// Asks to be woken at a core cycle.
     pub(crate) fn wake_at(&self, cycle: u64, why: Wake, out: &mut Actions) {
         out.push(Action::Timer { at: self.clock.edge(Cycles(cycle)), token: Token(why as u32) });
+    }
+
+    /// Asks to be woken when a migration over the link ends, at a core cycle if the link carries nothing else.
+    pub(crate) fn carry_until(&self, cycle: u64, towards_device: bool, why: Wake, out: &mut Actions) {
+        let (at, token) = (self.clock.edge(Cycles(cycle)), Token(why as u32));
+        out.push(Action::Carry { towards_device, at, token });
     }
 
     /// The fault of a page.
@@ -361,6 +370,13 @@ impl Paging for Uvm {
         self.let_warps_leave(out);
     }
 
+    /// A page takes so much less of device memory as memory sides keep less for its lines. What is not managed is counted whole.
+    fn reserved(&mut self, start: Addr, _: Bytes, per_line: u32) {
+        if self.managed.contains(&start) {
+            self.space.reserve(start, per_line);
+        }
+    }
+
     fn counts(&self) -> Vec<SideCount> {
         self.counts.list()
     }
@@ -379,6 +395,11 @@ impl Handle {
     /// Only the machine holds it for as long as a run lasts, so nobody ever waits here.
     fn lock(&self) -> MutexGuard<'_, Uvm> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes it.
+    pub(crate) fn look_mut<T>(&self, look: impl FnOnce(&mut Uvm) -> T) -> T {
+        look(&mut self.lock())
     }
 
     /// Looks at it.
@@ -414,6 +435,10 @@ impl Paging for Handle {
 
     fn host(&mut self, event: &HostEvent, now: Picos, out: &mut Actions) {
         self.lock().host(event, now, out);
+    }
+
+    fn reserved(&mut self, start: Addr, size: Bytes, per_line: u32) {
+        self.lock().reserved(start, size, per_line);
     }
 
     fn counts(&self) -> Vec<SideCount> {

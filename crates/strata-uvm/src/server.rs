@@ -80,7 +80,8 @@ impl Server {
 impl Uvm {
     /// Asks the host for transfers.
     pub(crate) fn ask_host(&mut self, request: Request, now: Picos, out: &mut Actions) {
-        self.channels.queued += u64::from(request.pages());
+        self.channels.queued +=
+            request.transfers.iter().map(|transfer| self.space.shares(transfer.pages())).sum::<u64>();
         let urgent = request.demanded || !self.config.demand_first;
         if self.config.charge == Charge::Beside || self.config.service == Served::ByLink {
             let cycles = self.service_cycles(request.pages());
@@ -112,6 +113,7 @@ impl Uvm {
         let most = (self.config.prediction_request.0 / self.space.geometry.page_bytes) as u32;
         self.counts.predicted_queued += u64::from(count);
         let first = self.config.demand_first;
+        let shares = self.space.shares(run.clone());
         if !self.server.ride(&run, most, first) && !self.channels.ride(&run, most, first) {
             let since = self.cycle(now);
             let transfers = vec![pages_of(vec![run], 0, since)];
@@ -119,7 +121,7 @@ impl Uvm {
             return;
         }
         self.counts.predicted_rode += u64::from(count);
-        self.channels.queued += u64::from(count);
+        self.channels.queued += shares;
         // The request that it joined was charged for without it, if the link is what serves.
         if self.config.charge == Charge::Measured && self.config.service == Served::ByLink {
             let cycles = self.cycles_of(MEASURED_PAGE_US * f64::from(count));
@@ -169,7 +171,7 @@ impl Uvm {
             return;
         }
         pages.sort_unstable();
-        self.channels.queued -= pages.len() as u64;
+        self.channels.queued -= self.space.shares(pages.iter().copied());
         self.counts.promoted += pages.len() as u64;
         for &page in &pages {
             self.space.flags_mut(Page(page)).set(Flags::URGENT);

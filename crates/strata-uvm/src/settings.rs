@@ -223,6 +223,13 @@ pub const SETTINGS: &[Setting] = &[
         "UVMSmart transfers them (off); driver (on): uvm_va_block.c, pages resident nowhere are zeroed at the destination"
     ),
     setting!(
+        "travel",
+        "raw",
+        Allowed::Choice(&["raw", "compressed"]),
+        "with a mechanism that compresses memory: pages cross the link as they are, or as that memory stores them, which needs no codec on the way",
+        "choice: raw as the driver copies them"
+    ),
+    setting!(
         "fault_batch",
         "256",
         Allowed::Whole(1, 65536),
@@ -394,6 +401,8 @@ pub struct Config {
     pub service: Served,
     pub demand_first: bool,
     pub zero_fill: bool,
+    /// Pages travel as memory sides store them.
+    pub travels_compressed: bool,
     pub fault_batch: usize,
     pub zero_copy: bool,
     pub delay: Delay,
@@ -457,6 +466,7 @@ impl Config {
             },
             service: if values.text("service") == "server" { Served::ByServer } else { Served::ByLink },
             demand_first: values.text("priority") == "demand",
+            travels_compressed: values.text("travel") == "compressed",
             zero_fill: choice("zero_fill", "off", "on") == "on",
             fault_batch: values.whole("fault_batch") as usize,
             zero_copy: values.text("placement") == "zero-copy",

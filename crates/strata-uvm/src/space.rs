@@ -5,7 +5,7 @@
 
 use crate::geometry::{Block, Geometry, Page, Tree};
 use std::ops::Range;
-use strata_core::{Addr, Advice, Bytes};
+use strata_core::{Addr, Advice, Bytes, LINE_BYTES};
 
 /// Flags of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -92,7 +92,12 @@ pub(crate) struct TreeState {
     pub(crate) written: bool,
     /// Number of the allocation that has the tree.
     pub(crate) owner: u32,
+    /// What a page of it takes of a frame on the device, in [`SHARES`].
+    pub(crate) share: u64,
 }
+
+/// Parts of a frame: memory sides that compress keep a multiple of 8 of 128 bytes.
+pub(crate) const SHARES: u64 = 16;
 
 /// An allocation.
 #[derive(Clone, Debug)]
@@ -170,7 +175,7 @@ impl Space {
         for tree in trees {
             let begin = g.first_page(Tree(tree)).0;
             let count = pages.end.min(begin + g.pages_per_tree()) - begin;
-            self.trees[tree as usize] = TreeState { pages: count, owner, ..TreeState::default() };
+            self.trees[tree as usize] = TreeState { pages: count, owner, share: SHARES, ..TreeState::default() };
             self.blocks[g.first_block(Tree(tree)).0 as usize..][..g.blocks_per_tree as usize]
                 .fill(BlockState::default());
             self.pages[begin as usize..][..g.pages_per_tree() as usize].fill(Flags::default());
@@ -211,6 +216,21 @@ impl Space {
     /// All allocations so far, in their order.
     pub fn allocations(&self) -> &[Allocation] {
         &self.allocations
+    }
+
+    /// On the device, each line of an allocation takes so many bytes alone.
+    pub(crate) fn reserve(&mut self, start: Addr, per_line: u32) {
+        let share = (u64::from(per_line) * SHARES).div_ceil(LINE_BYTES).clamp(1, SHARES);
+        let Some(a) = self.allocations.iter().rfind(|a| a.live && a.start == start) else { return };
+        let (first, last) = (self.geometry.tree(Page(a.pages.start)), self.geometry.tree(Page(a.pages.end - 1)));
+        for tree in &mut self.trees[first.0 as usize..=last.0 as usize] {
+            tree.share = share;
+        }
+    }
+
+    /// What pages take on the device, in [`SHARES`] of a frame.
+    pub(crate) fn shares(&self, pages: impl IntoIterator<Item = u32>) -> u64 {
+        pages.into_iter().map(|page| self.trees[self.geometry.tree(Page(page)).0 as usize].share).sum()
     }
 
     /// Number of the allocation of a tree.

@@ -6,10 +6,11 @@
 use crate::evict::{self, Candidates};
 use crate::geometry::Page;
 use crate::model::{Uvm, Wake};
-use crate::space::{Flags, runs};
+use crate::space::{Flags, SHARES, Space, runs};
 use std::collections::VecDeque;
 use std::ops::Range;
-use strata_sim::seam::{Action, Actions, FaultId};
+use strata_core::LINE_BYTES;
+use strata_sim::seam::{Action, Actions, FaultId, StoredPages};
 use strata_sim::time::Picos;
 
 /// Something that holds the direction to the device.
@@ -44,6 +45,12 @@ impl Incoming {
     /// Pages that it brings.
     pub(crate) fn count(&self) -> u32 {
         if let Self::Pages { runs, .. } = self { count(runs) } else { 0 }
+    }
+
+    /// Those pages.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = u32> {
+        let runs: &[Range<u32>] = if let Self::Pages { runs, .. } = self { runs } else { &[] };
+        runs.iter().cloned().flatten()
     }
 
     /// Faulted pages of them.
@@ -104,7 +111,8 @@ pub(crate) struct Channels {
     reading: Option<Incoming>,
     writes: VecDeque<Outgoing>,
     writing: bool,
-    /// Pages with a place on the device; in the queue to it; chosen to leave.
+    /// What pages with a place on the device take there, those in the queue to it, and those chosen to leave, in
+    /// [`SHARES`] of a frame.
     pub(crate) used: u64,
     pub(crate) queued: u64,
     pub(crate) leaving: u64,
@@ -144,6 +152,23 @@ impl Channels {
     }
 }
 
+/// What a page that travels as it is stored takes at the least: the states of its entries, 4 bits for each line.
+fn least(page_bytes: u64) -> u64 {
+    (page_bytes / LINE_BYTES / 2).max(1)
+}
+
+/// Bytes of `count` pages on the link: as memory sides store them, if they travel so, and never more than they are.
+fn bytes_of(stored: Option<&StoredPages>, space: &Space, pages: impl Iterator<Item = u32>, count: u32) -> u64 {
+    let (geometry, whole) = (&space.geometry, space.geometry.page_bytes);
+    match stored {
+        None => u64::from(count) * whole,
+        Some(stored) => {
+            let of = |page| u64::from(stored.bytes(geometry.address(Page(page)).line())) + least(whole);
+            pages.map(|page| of(page).min(whole)).sum()
+        }
+    }
+}
+
 /// The bit that tells a zero-copy read from a page.
 const ZERO_COPY: u32 = 1 << 31;
 
@@ -169,17 +194,19 @@ impl Uvm {
             self.wake_at(cycle + self.config.zero_copy_cycles, Wake::Read, out);
             return;
         }
-        let capacity = self.capacity();
-        let room = capacity.saturating_sub(self.channels.used);
+        let room = (self.capacity() * SHARES).saturating_sub(self.channels.used);
+        let space = &self.space;
+        let shares = |runs: &[Range<u32>]| space.shares(runs.iter().cloned().flatten());
         let channels = &mut self.channels;
         let Some(head) = channels.reads.front_mut().or_else(|| channels.later.front_mut()) else { return };
+        let mut moves = false;
         let cycles = match head {
             Incoming::Service { cycles } => {
                 self.counts.stall_service += *cycles;
                 *cycles
             }
             Incoming::Read(_) => 0,
-            Incoming::Pages { runs, blocked, .. } if u64::from(count(runs)) > room => {
+            Incoming::Pages { runs, blocked, .. } if shares(runs) > room => {
                 blocked.get_or_insert(cycle);
                 return;
             }
@@ -189,23 +216,33 @@ impl Uvm {
                 let absent = |page: &u32| self.config.zero_fill && !self.space.flags(Page(*page)).has(Flags::AT_HOST);
                 let zeros = runs.iter().cloned().flatten().filter(absent).count() as u32;
                 self.counts.zero_filled += u64::from(zeros);
-                let bytes = u64::from(count - zeros) * self.space.geometry.page_bytes;
-                let cycles = self.pcie.cycles_of(count - zeros, self.space.geometry.page_bytes);
+                let moved = runs.iter().cloned().flatten().filter(|page| !absent(page));
+                let bytes = bytes_of(self.stored.as_deref(), space, moved, count - zeros);
+                let cycles = match self.stored {
+                    Some(_) => self.pcie.cycles(bytes),
+                    None => self.pcie.cycles_of(count - zeros, space.geometry.page_bytes),
+                };
                 let for_room = blocked.map_or(0, |began| cycle - began);
                 self.counts.stall_room += *faults * for_room;
                 self.counts.stall_queue += *faults * (cycle - *since - for_room);
                 self.counts.stall_transfer += *faults * cycles;
-                channels.used += u64::from(count);
-                channels.queued -= u64::from(count);
+                let taken = shares(runs);
+                channels.used += taken;
+                channels.queued -= taken;
                 self.counts.in_bytes += bytes;
                 self.counts.in_busy += cycles;
                 self.counts.in_full += (cycles as f64 * self.pcie.utilisation(bytes)) as u64;
                 self.series.add(0, cycle, cycle + cycles, bytes);
+                moves = bytes > 0;
                 cycles
             }
         };
         self.channels.reading = self.channels.reads.pop_front().or_else(|| self.channels.later.pop_front());
-        self.wake_at(cycle + cycles, Wake::Read, out);
+        if moves {
+            self.carry_until(cycle + cycles, true, Wake::Read, out);
+        } else {
+            self.wake_at(cycle + cycles, Wake::Read, out);
+        }
     }
 
     /// A transfer to the device has ended.
@@ -253,7 +290,7 @@ impl Uvm {
         let capacity = self.capacity();
         let buffer = (self.config.free_buffer * capacity as f64) as u64;
         let Channels { used, queued, leaving, .. } = self.channels;
-        capacity + leaving < buffer + used + queued
+        capacity * SHARES + leaving < buffer * SHARES + used + queued
     }
 
     /// Makes room when those who waited for the pages that have just come are under way: these pages are in use then.
@@ -311,7 +348,7 @@ impl Uvm {
         for page in pages.clone().map(Page) {
             self.space.mark_leaving(page);
         }
-        self.channels.leaving += u64::from(pages.end - pages.start);
+        self.channels.leaving += self.space.shares(pages.clone());
         let outgoing = Outgoing { pages, for_host };
         // What the host waits for goes before what merely makes room.
         let writes = &mut self.channels.writes;
@@ -325,7 +362,7 @@ impl Uvm {
         while !self.channels.writing
             && let Some(Outgoing { pages, for_host }) = self.channels.writes.pop_front()
         {
-            self.channels.leaving -= u64::from(pages.end - pages.start);
+            self.channels.leaving -= self.space.shares(pages.clone());
             let (rescued, gone): (Vec<u32>, Vec<u32>) =
                 pages.partition(|&page| self.space.flags(Page(page)).has(Flags::RESCUED));
             if !rescued.is_empty() {
@@ -343,7 +380,7 @@ impl Uvm {
             }
             if cycles > 0 {
                 self.channels.writing = true;
-                self.wake_at(self.cycle(now) + cycles, Wake::Write, out);
+                self.carry_until(self.cycle(now) + cycles, false, Wake::Write, out);
             }
             self.begin_read(now, out);
         }
@@ -378,13 +415,17 @@ impl Uvm {
             }
         }
         let count = pages.end - pages.start;
-        self.channels.used = self.channels.used.saturating_sub(u64::from(count));
+        self.channels.used = self.channels.used.saturating_sub(self.space.shares(pages.clone()));
         out.push(Action::Leave { pages: geometry.range(pages), copied });
         if !copied {
             return 0;
         }
-        let cycles = self.pcie.cycles_of(count, geometry.page_bytes);
-        self.count_out(u64::from(count) * geometry.page_bytes, cycle, cycles);
+        let bytes = bytes_of(self.stored.as_deref(), &self.space, pages.clone(), count);
+        let cycles = match self.stored {
+            Some(_) => self.pcie.cycles(bytes),
+            None => self.pcie.cycles_of(count, geometry.page_bytes),
+        };
+        self.count_out(bytes, cycle, cycles);
         cycles
     }
 

@@ -5,6 +5,8 @@
 //!
 //! * A target is allowed if its overflow (the share of entries that need buddy memory) is at most the Buddy Threshold in
 //!   the *worst* snapshot: targets are static, and "chosen conservatively". The largest allowed target is chosen.
+//! * That share is of entries, as snapshots have it, or of accesses, as [`Crossings`] of a timed run have it ([`Measure`]): the paper
+//!   says accesses, and its profiler has snapshots. An allocation that nothing crosses L2's edge of is judged by its entries.
 //! * 16x is for what is mostly zero "for the entire benchmark run": [`Rule::mostly_zero`] of the entries fit their 8 bytes
 //!   in *every* snapshot.
 //! * The whole program stays at or below 4x, the size of the carve-out: above it, 16x targets are demoted (`cap.rs`).
@@ -19,7 +21,7 @@ mod histogram;
 pub use histogram::Histogram;
 
 use crate::share::{PAGE, Share};
-use crate::{Target, Targets};
+use crate::{Crossings, Target, Targets};
 use std::collections::BTreeMap;
 use strata_codec::ENTRY_BYTES;
 use strata_core::Bytes;
@@ -51,11 +53,23 @@ impl Design {
     pub const ALL: [Self; 3] = [Self::Naive, Self::PerAllocation, Self::ZeroPage];
 }
 
+/// What the Buddy Threshold limits the share of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Measure {
+    /// Entries, in the worst snapshot.
+    #[default]
+    Entries,
+    /// Fills and write-backs, over the run.
+    Accesses,
+}
+
 /// What a target must satisfy.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rule {
-    /// The Buddy Threshold: the largest share of an allocation's entries that may need buddy memory.
+    /// The Buddy Threshold: the largest share of an allocation's entries, or accesses, that may need buddy memory.
     pub threshold: f64,
+    /// Of which of the two.
+    pub measure: Measure,
     /// The least share of entries within 8 bytes, in every snapshot, for 16x.
     pub mostly_zero: f64,
 }
@@ -63,6 +77,12 @@ pub struct Rule {
 impl Rule {
     /// The thresholds of Figure 10.
     pub const SWEEP: [f64; 4] = [0.10, 0.20, 0.30, 0.40];
+
+    /// The rule with the threshold on accesses.
+    #[must_use]
+    pub fn by_accesses(self) -> Self {
+        Self { measure: Measure::Accesses, ..self }
+    }
 
     /// The rule with another Buddy Threshold.
     pub fn with_threshold(threshold: f64) -> Self {
@@ -73,7 +93,7 @@ impl Rule {
 impl Default for Rule {
     /// 30 %, the paper's choice (section III-C); it does not say what "mostly" zero is, 95 % is ours.
     fn default() -> Self {
-        Self { threshold: 0.30, mostly_zero: 0.95 }
+        Self { threshold: 0.30, measure: Measure::Entries, mostly_zero: 0.95 }
     }
 }
 
@@ -97,6 +117,9 @@ pub struct Outcome {
     entries: u64,
     /// Those of them that need buddy memory.
     over: u64,
+    /// Fills and write-backs that were counted, and those of them that need buddy memory.
+    crossings: u64,
+    crossings_over: u64,
 }
 
 impl Outcome {
@@ -108,6 +131,11 @@ impl Outcome {
     /// Bytes allocated for each byte of device memory; 1 if nothing is allocated.
     pub fn ratio(&self) -> f64 {
         if self.device_bytes == 0 { 1.0 } else { self.bytes as f64 / self.device_bytes as f64 }
+    }
+
+    /// The share of fills and write-backs that need buddy memory, if they were counted: of all memory, compressed or not.
+    pub fn link_accesses(&self) -> Option<f64> {
+        (self.crossings > 0).then(|| self.crossings_over as f64 / self.crossings as f64)
     }
 
     /// The share of entries that need buddy memory, every entry of every snapshot counted once: how many accesses would
@@ -125,6 +153,7 @@ struct Profiled {
     /// What compressed memory comes in.
     unit: u64,
     snapshots: Vec<Histogram>,
+    crossings: Crossings,
 }
 
 impl Profiled {
@@ -160,6 +189,14 @@ impl Profiled {
         self.snapshots.iter().all(|snapshot| snapshot.entries() == 0)
     }
 
+    /// The share that the Buddy Threshold limits.
+    fn expected_over(&self, target: Target, measure: Measure) -> f64 {
+        match (measure, self.crossings.accesses()) {
+            (Measure::Entries, _) | (Measure::Accesses, 0) => self.worst_overflow(target),
+            (Measure::Accesses, all) => self.crossings.over(target) as f64 / all as f64,
+        }
+    }
+
     fn worst_overflow(&self, target: Target) -> f64 {
         self.snapshots.iter().map(|snapshot| snapshot.overflow(target)).fold(0.0, f64::max)
     }
@@ -170,7 +207,7 @@ impl Profiled {
             return Target::X1;
         }
         let ordinary = [Target::X4Over3, Target::X2, Target::X4];
-        self.least(ordinary.into_iter().filter(|&target| self.worst_overflow(target) <= rule.threshold))
+        self.least(ordinary.into_iter().filter(|&target| self.expected_over(target, rule.measure) <= rule.threshold))
     }
 
     /// The same, and 16x where it is allowed.
@@ -181,7 +218,7 @@ impl Profiled {
             entries == 0 || (entries - over) as f64 / entries as f64 >= rule.mostly_zero
         };
         let stays_zero = !self.is_unknown() && self.snapshots.iter().all(mostly_zero);
-        let allowed = stays_zero && self.worst_overflow(Target::X16) <= rule.threshold;
+        let allowed = stays_zero && self.expected_over(Target::X16, rule.measure) <= rule.threshold;
         self.least([self.largest(rule)].into_iter().chain(allowed.then_some(Target::X16)))
     }
 
@@ -224,6 +261,20 @@ impl Profile {
         Self { by_name }
     }
 
+    /// With what crossed L2's edge in a timed run, by the name of the allocation.
+    #[must_use]
+    pub fn with_crossings(mut self, counted: &BTreeMap<String, Crossings>) -> Self {
+        for (name, one) in &mut self.by_name {
+            one.crossings = counted.get(name).copied().unwrap_or_default();
+        }
+        self
+    }
+
+    /// Fills and write-backs of the allocations of one name, and those that need the link with a target.
+    pub fn crossings(&self, name: &str, target: Target) -> (u64, u64) {
+        self.by_name.get(name).map_or((0, 0), |one| (one.crossings.accesses(), one.crossings.over(target)))
+    }
+
     /// The largest targets that the rule allows in a design.
     pub fn choose(&self, design: Design, rule: &Rule) -> Choice {
         let targets = match design {
@@ -233,6 +284,7 @@ impl Profile {
                     program.unit = one.unit;
                     program.sizes.extend(&one.sizes);
                     program.merge_snapshots(&one.snapshots);
+                    program.crossings.merge(&one.crossings);
                 }
                 let target = program.largest(rule);
                 self.targets(|_| target)
@@ -269,6 +321,8 @@ impl Profile {
             outcome.bytes += one.bytes();
             outcome.device_bytes += one.device_bytes(target);
             outcome.entries += one.snapshots.iter().map(Histogram::entries).sum::<u64>();
+            outcome.crossings += one.crossings.accesses();
+            outcome.crossings_over += one.crossings.over(target);
             outcome.over += one.snapshots.iter().map(|snapshot| snapshot.over(target)).sum::<u64>();
         }
         outcome

@@ -1,6 +1,7 @@
 use super::*;
 use crate::EntryState::{self, B8, B32, B64, B96, B128, Zero};
 use proptest::prelude::*;
+use strata_sim::cache::SectorMask;
 
 type Snapshot<'a> = &'a [(EntryState, u64)];
 
@@ -195,7 +196,7 @@ proptest! {
         allocations in prop::collection::vec(any_allocation(), 0..8), threshold in 0.0..1.0f64, mostly_zero in 0.5..1.0f64,
     ) {
         let profile = Profile::new(allocations);
-        let rule = Rule { threshold, mostly_zero };
+        let rule = Rule { threshold, mostly_zero, ..Rule::default() };
         for design in Design::ALL {
             let choice = profile.choose(design, &rule);
             prop_assert!(choice.outcome.ratio() <= 4.0);
@@ -220,4 +221,26 @@ proptest! {
             prop_assert!(profile.evaluate(&targets).ratio() > 4.0);
         }
     }
+}
+
+#[test]
+fn the_threshold_can_be_on_accesses() {
+    // One entry in ten does not compress, and nine of ten accesses are to those.
+    let mut snapshot = Histogram::default();
+    snapshot.add(EntryState::B32, 900);
+    snapshot.add(EntryState::B128, 100);
+    let allocation = Allocation { name: "a".into(), bytes: Bytes(64 << 20), snapshots: vec![snapshot] };
+    let unseen = Allocation { name: "b".into(), ..allocation.clone() };
+    let mut crossings = Crossings::default();
+    crossings.add(EntryState::B32, SectorMask(1), 10);
+    crossings.add(EntryState::B128, SectorMask(0b1111), 90);
+    let profile = Profile::new([allocation, unseen]).with_crossings(&[("a".to_owned(), crossings)].into());
+    let chosen = |rule: Rule| {
+        let choice = profile.choose(Design::ZeroPage, &rule);
+        (["a", "b"].map(|name| choice.targets.get(name)), choice.outcome.link_accesses())
+    };
+    assert_eq!(chosen(Rule::default()), ([Target::X4, Target::X4], Some(0.9)), "by entries");
+    assert_eq!(chosen(Rule::default().by_accesses()), ([Target::X1, Target::X4], Some(0.0)), "nothing crosses for b");
+    let all = Rule { threshold: 0.9, ..Rule::default().by_accesses() };
+    assert_eq!(chosen(all).0, [Target::X4, Target::X4]);
 }

@@ -358,6 +358,9 @@ pub struct DramConfig {
     pub write_low: u32,
     /// L2 cycles between L2 and the channel, one way in sum: controller, not DRAM proper.
     pub controller_cycles: u32,
+    /// A write can leave bytes of its sectors as they are. Memory with error correction cannot: the code is of the whole sector, so
+    /// one of which L2 has only some bytes is read, merged and written.
+    pub masked_writes: bool,
 }
 
 impl DramConfig {

@@ -276,6 +276,7 @@ section! {
         write_high: SOME,
         write_low: Whole(0, 1 << 20),
         controller_cycles: CYCLES,
+        masked_writes: Flag,
     }
     tables {
         timing: DramTiming,

@@ -11,9 +11,12 @@ use super::prefetching::Prefetching;
 use super::translate::Tlbs;
 use super::{Machine, MachineError};
 use crate::config::{GpuConfig, WritePolicy};
-use crate::seam::{CachePrefetcher, HostListener, MemorySide, Offload, Paging, Place, Replacement, Victim};
+use crate::seam::{
+    CachePrefetcher, HostListener, MemorySide, Offload, Paging, Place, Replacement, StoredPages, Victim,
+};
 use std::ops::Range;
-use strata_core::{Addr, LINE_BYTES};
+use std::sync::Arc;
+use strata_core::{Addr, Bytes, LINE_BYTES};
 
 /// Where a memory side stands between L2 and DRAM. L2 meets the first layer first, and those of one layer in the order in which
 /// they were given.
@@ -57,6 +60,7 @@ pub struct MachineBuilder {
     places: Vec<Owned<Box<dyn Place>>>,
     pagings: Vec<Owned<Managed>>,
     offloads: Vec<Owned<Box<dyn Offload>>>,
+    stored_pages: Option<Owned<Arc<StoredPages>>>,
     listeners: Vec<Owned<Box<dyn HostListener>>>,
     l1_prefetchers: Vec<Owned<Make<dyn CachePrefetcher>>>,
     l2_prefetchers: Vec<Owned<Make<dyn CachePrefetcher>>>,
@@ -77,6 +81,7 @@ impl MachineBuilder {
             places: Vec::new(),
             pagings: Vec::new(),
             offloads: Vec::new(),
+            stored_pages: None,
             listeners: Vec::new(),
             l1_prefetchers: Vec::new(),
             l2_prefetchers: Vec::new(),
@@ -130,6 +135,13 @@ impl MachineBuilder {
         self.pagings.push(Owned { owner, what: (paging, managed) });
     }
 
+    /// Lets memory sides that compress keep the books of what pages of this size take.
+    pub fn stored_pages(&mut self, owner: &'static str, page: Bytes) -> Arc<StoredPages> {
+        let books = Arc::new(StoredPages::new(page));
+        self.stored_pages = Some(Owned { owner, what: Arc::clone(&books) });
+        books
+    }
+
     /// Asks a mechanism whenever a warp comes to one of its candidates. It learns of all of them, but nothing is offloaded on
     /// a machine whose stacks have no SMs.
     pub fn offload(&mut self, owner: &'static str, offload: Box<dyn Offload>) {
@@ -178,9 +190,15 @@ impl MachineBuilder {
             self.sides.sort_by_key(|side| side.what.0);
             let mut chain = |partition| self.sides.iter_mut().map(|side| (side.what.1)(partition)).collect();
             let partitions = machine.config.dram.channels;
-            let sides = MemorySides::new(partitions, &mut chain, self.checks_data);
+            let books = self.stored_pages.as_ref().map(|pages| &pages.what);
+            let sides = MemorySides::new(partitions, &mut chain, self.checks_data, books);
             machine.sides_look_at_data = sides.look_at_data();
             machine.sides = Some(Box::new(sides));
+        }
+        if let Some(Owned { owner, .. }) = self.stored_pages.filter(|pages| !pages.what.is_kept()) {
+            return Err(MachineError::Refused(format!(
+                "pages of `{owner}` cannot travel compressed: nothing in this machine compresses; add `buddy` or `bpc`"
+            )));
         }
         if let Some(Owned { what: (mechanism, managed), .. }) = self.pagings.pop() {
             let pager = Pager::new(mechanism, &managed);
@@ -253,15 +271,8 @@ impl MachineBuilder {
             }
         }
         let offload = self.offloads.first()?;
-        if let Some(paging) = self.pagings.first() {
-            return together(paging.owner, offload.owner, "each decides which memory a page is in");
-        }
         if self.config.stacks.sms == 0 {
             return None;
-        }
-        if let Some(side) = self.sides.first() {
-            let why = "SMs on memory stacks go past L2, so they would not find what the other has changed behind it";
-            return together(side.owner, offload.owner, why);
         }
         (self.config.l2.write != WritePolicy::Through).then(|| {
             format!(
@@ -278,8 +289,8 @@ mod tests {
     use crate::config::load;
     use crate::machine::seam_tests::Null;
     use crate::seam::{Below, Line, LineRequest, LocalLine, Parts, Placed, Plan};
-    use std::sync::{Arc, Mutex};
-    use strata_core::{Allocation, AllocationId, Bytes, HostEvent, LineAddr};
+    use std::sync::Mutex;
+    use strata_core::{Allocation, AllocationId, HostEvent, LineAddr};
 
     fn builder(gpu: &str, set: &[&str]) -> MachineBuilder {
         MachineBuilder::new(load(gpu, set).expect("a preset").config)
@@ -342,26 +353,28 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_pages_and_what_moves_code_are_not_together() {
+    fn pages_travel_compressed_only_where_something_compresses() {
         let reason = refused("titan-v", &[], |m| {
-            m.offload("o", Box::new(Null));
             m.paging("p", Box::new(Null), Addr(0)..Addr(1));
+            m.stored_pages("p", Bytes(4096));
+            m.memory_side("s", Layer::Resizes, |_| Box::new(Null));
         });
-        assert_eq!(reason, "`p` and `o` do not go together: each decides which memory a page is in");
+        assert!(reason.starts_with("pages of `p` cannot travel compressed"), "{reason}");
     }
 
     #[test]
-    fn sms_on_stacks_see_neither_what_l2_holds_back_nor_what_is_behind_it() {
+    fn sms_on_stacks_do_not_see_what_l2_holds_back() {
         let back = ["l2.write=back"];
         let offload = |m: &mut MachineBuilder| m.offload("o", Box::new(Null));
         let reason = refused("ndp-maxwell", &back, offload);
         assert!(reason.starts_with("`o` on `ndp-maxwell`: SMs on stacks would not see"), "{reason}");
         assert!(reason.ends_with("`--set l2.write=through`"), "{reason}");
-        let reason = refused("ndp-maxwell", &[], |m| {
-            offload(m);
-            m.memory_side("s", Layer::Resizes, |_| Box::new(Null));
-        });
-        assert!(reason.starts_with("`s` and `o` do not go together: SMs on memory stacks go past L2"), "{reason}");
+        // What is behind L2 they meet like L2 does.
+        let mut both = builder("ndp-maxwell", &[]);
+        offload(&mut both);
+        both.memory_side("s", Layer::Resizes, |_| Box::new(Null));
+        both.paging("p", Box::new(Null), Addr(0)..Addr(1));
+        assert!(both.build().is_ok());
         // Without SMs there, nobody goes past L2.
         let mut builder = builder("ndp-maxwell", &["l2.write=back", "stacks.sms=0"]);
         offload(&mut builder);

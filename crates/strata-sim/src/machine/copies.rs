@@ -50,10 +50,16 @@ impl Machine {
     fn host_writes(&mut self, start: Addr, size: Bytes, fill: bool, memory: &mut dyn FnMut(LineAddr, &mut Line)) {
         for (line, touched, whole) in lines_of(start, size) {
             self.host_write_line(line, touched, whole, fill);
+            let away = self.sides.is_some() && self.is_away(line);
             if let Some(sides) = &mut self.sides {
                 let mut data = ZEROS;
                 memory(line, &mut data);
-                sides.host_wrote(self.interleave.home(line), line, touched, &data);
+                let home = self.interleave.home(line);
+                if away {
+                    sides.written_away(home, line, touched, &data);
+                } else {
+                    sides.host_wrote(home, line, touched, &data);
+                }
             }
         }
         self.drain(memory);

@@ -15,6 +15,7 @@ impl Machine {
             HostEvent::Alloc(allocation) => {
                 self.names.allocated(allocation.start, allocation.size, &allocation.name);
                 self.notify(event);
+                self.tell_reserved(allocation.start, allocation.size);
             }
             HostEvent::LaunchBegin { kernel, .. } => {
                 self.names.launched(kernel);

@@ -113,8 +113,13 @@ impl Machine {
     pub(super) fn acknowledge_store(&mut self, warp: WarpId, at: u64) {
         let w = &mut self.warps[warp.0 as usize];
         w.pending_stores -= 1;
-        if w.held && w.pending_stores == 0 {
+        if w.pending_stores > 0 {
+            return;
+        }
+        if w.held {
             self.resume_exit(warp.0, at);
+        } else if self.offload.is_some() {
+            self.stores_have_pages(warp.0, at);
         }
     }
 

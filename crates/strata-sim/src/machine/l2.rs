@@ -197,10 +197,15 @@ impl Machine {
         }
         let ready = self.config.clock.l2.next(t).0;
         let mut waiting = self.slices[usize::from(slice)].take_waiters(way);
+        let mut lost = SectorMask::NONE;
         while let Some(request) =
-            self.slices[usize::from(slice)].next_ready(&mut waiting, way, valid, &mut self.requests)
+            self.slices[usize::from(slice)].next_ready(&mut waiting, way, valid, &mut self.requests, &mut lost)
         {
             self.reply(request, ready);
+        }
+        if !lost.is_empty() {
+            self.slices[usize::from(slice)].expect(way, lost);
+            self.refetch(slice, way, lost, t);
         }
         self.retry_slice(slice, t);
     }

@@ -43,8 +43,30 @@ impl Machine {
             let request = LineRequest::of_l2(home.local, line, sectors, valid, LineKind::WriteBack);
             self.submit_to_sides::<false>(&home, &request, NONE, ready);
         } else {
-            self.send_to_dram(home.access(sectors, Dir::Write, NONE), ready);
+            let (write, parts) = (home.access(sectors, Dir::Write, NONE), self.written_in_part(sectors, valid));
+            if parts.is_empty() {
+                self.send_to_dram(write, ready);
+            } else {
+                self.merge_reads += u64::from(parts.count());
+                let tag = Event::new(Event::MERGED, self.merging.add(write)).0;
+                self.send_to_dram(home.access(parts, Dir::Read, tag), ready);
+            }
         }
+    }
+
+    /// The sectors of a write-back that memory must read before it can write them: L2 has only some of their bytes, and a write
+    /// cannot be masked.
+    #[inline]
+    pub(super) fn written_in_part(&self, sectors: SectorMask, valid: SectorMask) -> SectorMask {
+        if self.config.dram.masked_writes { SectorMask::NONE } else { sectors.without(valid) }
+    }
+
+    /// A write-back has the sectors that it is merged with.
+    #[cold]
+    pub(super) fn write_merged(&mut self, merging: u32, t: Picos) {
+        let write = self.merging[merging];
+        self.merging.remove(merging);
+        self.send_to_dram(write, self.config.clock.l2.next(t).0);
     }
 
     /// Sends an access to its channel, on behalf of a slice; it leaves L2 at L2 cycle `ready`.

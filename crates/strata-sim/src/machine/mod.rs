@@ -103,7 +103,7 @@ use crate::stats::{MachineStats, Reading, StackStats};
 use crate::time::{Cycles, Picos};
 use crate::view::UNITS;
 use barrier::BarrierGroup;
-use channel_port::{ChannelPort, Turn};
+use channel_port::{ChannelPort, DramAccess, Turn};
 use check::{DataChecker, Mutation};
 use code::Code;
 use crossbar::Crossbar;
@@ -158,6 +158,9 @@ impl Event {
     const OFFLOAD: u32 = 12;
     /// The end of an offloaded block is known to the GPU.
     const ACKNOWLEDGED: u32 = 13;
+
+    /// DRAM has delivered the sectors that a write-back is merged with.
+    const MERGED: u32 = 14;
 
     fn new(kind: u32, index: u32) -> Self {
         debug_assert!(index < 1 << Self::SHIFT);
@@ -245,6 +248,9 @@ pub struct Machine {
     groups: Slab<BarrierGroup>,
     stats: MachineStats,
     stack_stats: StackStats,
+    /// Write-backs that wait for sectors that are merged with what L2 has of them, where memory cannot mask a write.
+    merging: Slab<DramAccess>,
+    merge_reads: u64,
     /// When the last launch or copy ended.
     now: Picos,
     /// Stores and reductions that L2 has not performed yet, and when the last of those before was performed.
@@ -329,6 +335,8 @@ impl Machine {
             groups: Slab::default(),
             stats: MachineStats::default(),
             stack_stats: StackStats::default(),
+            merging: Slab::default(),
+            merge_reads: 0,
             now: Picos(0),
             stores_out: 0,
             last_store: Picos(0),
@@ -358,6 +366,7 @@ impl Machine {
             slices: self.slices.iter().map(|slice| slice.stats).collect(),
             channels: self.channels.iter().map(|port| *port.channel.stats()).collect(),
             sides: self.side_reading(),
+            merge_reads: self.merge_reads,
             paging: self.paging_counts(),
             offload: self.offload_counts(),
             caches: self.cache_counts(),
@@ -436,6 +445,10 @@ impl Machine {
         let mut live = u64::from(slots) * u64::from(warps_per_cta);
         // A kernel has ended when its last warp has and its stores are where everybody sees them.
         while live > 0 || self.stores_out > 0 || self.has_faulted_accesses() {
+            // A warp on a stack asks memory in its own turn, and there may be no event behind that.
+            if self.offload.is_some() {
+                self.plan_requests(source);
+            }
             let Some((t, event)) = self.queue.pop() else {
                 if self.resume_after_remap() {
                     continue;
@@ -573,6 +586,7 @@ impl Machine {
             Event::VAULT_READ => self.reply_from_vault(event.index(), t),
             Event::OFFLOAD => self.reach_stack(event.index(), t),
             Event::ACKNOWLEDGED => self.retire_block(event.index(), t),
+            Event::MERGED => self.write_merged(event.index(), t),
             _ => {}
         }
     }

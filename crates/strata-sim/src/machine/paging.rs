@@ -3,13 +3,14 @@
 //! The mechanism has charge of one range of lines. An access to it either finds its translation in a TLB or walks, and a
 //! walk ends here.
 
+use super::plan::PageMove;
 use super::sm_memory::LineOp;
 use super::{Event, Machine};
 use crate::link::Direction;
 use crate::seam::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, SideCount, Token, Walk};
 use crate::slab::Slab;
 use crate::time::Picos;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use strata_core::{Addr, Bytes, HostEvent, LineAddr, SECTOR_BYTES};
 
@@ -25,7 +26,21 @@ pub(super) struct Pager {
     waiting: FxHashMap<FaultId, Vec<LineOp>>,
     /// Warps that have exited, while the mechanism does not let them retire.
     staying: Option<Vec<u32>>,
+    /// Pages on the device; only if memory sides are told of them.
+    here: FxHashSet<PageId>,
+    /// Migrations on the host link, towards the GPU and away from it, that share it with memory sides.
+    carried: [Option<Carried>; 2],
+    /// Core cycles by which such migrations came later.
+    delayed: u64,
     actions: Actions,
+}
+
+/// A migration on the host link.
+#[derive(Clone, Copy)]
+struct Carried {
+    token: Token,
+    /// Bytes that the link had carried for others.
+    before: u64,
 }
 
 impl Pager {
@@ -38,6 +53,9 @@ impl Pager {
             walking: Slab::default(),
             waiting: FxHashMap::default(),
             staying: None,
+            here: FxHashSet::default(),
+            carried: [None; 2],
+            delayed: 0,
             actions: Actions::new(),
         }
     }
@@ -46,6 +64,17 @@ impl Pager {
     pub(super) fn lines(&self) -> Range<u64> {
         self.lines.clone()
     }
+
+    /// Pages have come or gone.
+    pub(super) fn moved(&mut self, range: PageRange, came: bool) {
+        for page in (range.first.0..range.first.0 + range.pages).map(PageId) {
+            if came {
+                self.here.insert(page);
+            } else {
+                self.here.remove(&page);
+            }
+        }
+    }
 }
 
 impl Machine {
@@ -53,6 +82,21 @@ impl Machine {
     #[inline]
     pub(super) fn is_paged(&self, line: LineAddr) -> bool {
         self.pager.as_ref().is_some_and(|pager| pager.lines.contains(&line.0))
+    }
+
+    /// True for a line whose page is at the host, if memory sides are told of pages.
+    pub(super) fn is_away(&self, line: LineAddr) -> bool {
+        match (&self.pager, &self.tlbs) {
+            (Some(pager), Some(tlbs)) => pager.lines.contains(&line.0) && !pager.here.contains(&tlbs.page_of(line)),
+            _ => false,
+        }
+    }
+
+    /// Tells the paging mechanism what memory sides keep of device memory for a new allocation.
+    pub(super) fn tell_reserved(&mut self, start: Addr, size: Bytes) {
+        if let (Some(pager), Some(sides)) = (&mut self.pager, &self.sides) {
+            pager.mechanism.reserved(start, size, sides.reserved(start));
+        }
     }
 
     fn access_info(&self, op: &LineOp) -> AccessInfo {
@@ -128,6 +172,9 @@ impl Machine {
                 let direction = if op.is_write() { Direction::Out } else { Direction::In };
                 let arrival = self.host_link.send(direction, t, bytes);
                 self.access_remote(op, arrival);
+                if op.is_write() && self.sides.is_some() {
+                    self.move_line(PageMove::WrittenAway(op.access.asked), op.access.line);
+                }
                 if op.is_write() {
                     self.acknowledge_store(op.warp, self.core_cycle(t));
                 }
@@ -139,6 +186,9 @@ impl Machine {
 
     /// A timer of the mechanism expires.
     pub(super) fn wake_pager(&mut self, token: u32, t: Picos) {
+        if self.delays_migration(Token(token), t) {
+            return;
+        }
         if let Some(pager) = &mut self.pager {
             pager.mechanism.wake(Token(token), t, &mut pager.actions);
         }
@@ -174,7 +224,14 @@ impl Machine {
                         self.queue.push(walked, Event::new(Event::WALK, walk));
                     }
                 }
-                Action::Arrive(pages) => self.probe_page_in(pages),
+                Action::Carry { towards_device, at, token } => {
+                    self.carry(towards_device, token);
+                    self.queue.push(at, Event::new(Event::WAKE, token.0));
+                }
+                Action::Arrive(pages) => {
+                    self.probe_page_in(pages);
+                    self.move_pages(PageMove::Came, pages);
+                }
                 Action::WarpsMayLeave(may) => self.allow_exits(may, t),
                 Action::Leave { pages, copied } => {
                     if let Some(tlbs) = &mut self.tlbs {
@@ -182,6 +239,7 @@ impl Machine {
                     }
                     self.evict_pages(pages, t);
                     self.probe_page_out(pages, copied);
+                    self.move_pages(PageMove::Left, pages);
                 }
             }
         }
@@ -190,6 +248,38 @@ impl Machine {
         {
             pager.actions = actions;
         }
+    }
+
+    /// A migration begins on the host link, which memory sides may use, too.
+    fn carry(&mut self, towards_device: bool, token: Token) {
+        let direction = if towards_device { Direction::In } else { Direction::Out };
+        if let (Some(pager), Some(_)) = (&mut self.pager, &self.sides) {
+            pager.carried[direction as usize] = Some(Carried { token, before: self.host_link.carried(direction).0 });
+            self.host_link.share(direction, true);
+        }
+    }
+
+    /// A migration would end now: it ends later by what the link has carried for memory sides meanwhile, since packets of both take
+    /// turns on the wire. True if it goes on.
+    fn delays_migration(&mut self, token: Token, t: Picos) -> bool {
+        let Some(pager) = &mut self.pager else { return false };
+        for direction in [Direction::In, Direction::Out] {
+            let Some(carried) = pager.carried[direction as usize].filter(|carried| carried.token == token) else {
+                continue;
+            };
+            let now = self.host_link.carried(direction).0;
+            if now == carried.before {
+                pager.carried[direction as usize] = None;
+                self.host_link.share(direction, false);
+                return false;
+            }
+            pager.carried[direction as usize] = Some(Carried { before: now, ..carried });
+            let more = self.host_link.time_of(now - carried.before);
+            pager.delayed += self.config.clock.core.next(more).0;
+            self.queue.push(t + more, Event::new(Event::WAKE, token.0));
+            return true;
+        }
+        false
     }
 
     fn take_faulted(&mut self, fault: FaultId) -> Vec<LineOp> {

@@ -461,7 +461,8 @@ impl Slice {
         waiting::take(&mut self.tags, way)
     }
 
-    /// The next of them whose sectors are all among `valid`.
+    /// The next of them whose sectors are all among `valid`. What others want and nobody brings is added to `lost`: it was valid
+    /// when they came, and has been invalidated since.
     #[inline]
     pub(super) fn next_ready(
         &mut self,
@@ -469,8 +470,20 @@ impl Slice {
         way: WayIndex,
         valid: SectorMask,
         requests: &mut Slab<Request>,
+        lost: &mut SectorMask,
     ) -> Option<u32> {
-        waiting::next_ready(&mut self.tags, taken, way, requests, |r| r.sectors.without(valid).is_empty())
+        let pending = self.tags.line(way).pending;
+        waiting::next_ready(&mut self.tags, taken, way, requests, |r| {
+            let missing = r.sectors.without(valid);
+            *lost = lost.or(missing.without(pending));
+            missing.is_empty()
+        })
+    }
+
+    /// Sectors that somebody waits for were invalidated: they are pending from now on.
+    pub(super) fn expect(&mut self, way: WayIndex, sectors: SectorMask) {
+        let line = self.tags.line_mut(way);
+        line.pending = line.pending.or(sectors);
     }
 
     /// The host writes sectors of a line, some of them whole: memory has them at once, and the slice where it has the line or,
@@ -573,7 +586,9 @@ mod tests {
             let way = self.slice.tags.find(0, LineAddr(line)).expect("it has a way");
             let (valid, _) = self.slice.fill(way, SectorMask(sectors));
             let mut taken = self.slice.take_waiters(way);
-            std::iter::from_fn(|| self.slice.next_ready(&mut taken, way, valid, &mut self.requests)).collect()
+            let mut lost = SectorMask::NONE;
+            let next = || self.slice.next_ready(&mut taken, way, valid, &mut self.requests, &mut lost);
+            std::iter::from_fn(next).collect()
         }
     }
 
@@ -657,6 +672,29 @@ mod tests {
         assert_eq!(rig.slice.fill(way, SectorMask(0b0011)), (SectorMask::NONE, SectorMask(0b0011)));
         rig.slice.refetch(SectorMask(0b0011));
         assert_eq!(rig.fills(1, 0b0011), [0]);
+    }
+
+    /// A read that waits for one sector counts on another, which a store has made valid. If that is invalidated meanwhile, no fill
+    /// that is under way brings it.
+    #[test]
+    fn what_was_valid_when_a_request_came_and_is_no_more_is_told() {
+        let mut rig = Rig::new(|_| ());
+        rig.outcome(RequestKind::Read, 1, 0b0010);
+        rig.outcome(RequestKind::Write, 1, 0b0001);
+        assert_eq!(rig.outcome(RequestKind::Read, 1, 0b0011), Some(SliceOutcome::Merged));
+        rig.slice.invalidate(0, LineAddr(1));
+        let way = rig.slice.tags.find(0, LineAddr(1)).expect("it is on its way");
+        let (valid, stale) = rig.slice.fill(way, SectorMask(0b0010));
+        assert_eq!((valid, stale), (SectorMask::NONE, SectorMask(0b0010)));
+        rig.slice.refetch(stale);
+        let mut lost = SectorMask::NONE;
+        let mut taken = rig.slice.take_waiters(way);
+        assert_eq!(rig.slice.next_ready(&mut taken, way, valid, &mut rig.requests, &mut lost), None);
+        assert_eq!(lost, SectorMask(0b0001));
+        rig.slice.expect(way, lost);
+        rig.slice.refetch(lost);
+        assert_eq!(rig.fills(1, 0b0010).len(), 1, "the first read");
+        assert_eq!(rig.fills(1, 0b0001).len(), 1, "the one that wants both");
     }
 
     #[test]

@@ -5,9 +5,10 @@
 //! those of the GPU in the machine's list, in the order of the stacks.
 
 use super::channel_port::{DramAccess, NO_SLICE};
+use super::home::Home;
 use super::sm_memory::RequestKind;
 use super::{Event, Machine, NONE};
-use crate::seam::{Dir, StackId};
+use crate::seam::{Dir, LineKind, LineRequest, StackId};
 use crate::time::{Cycles, Picos};
 use strata_core::LineAddr;
 
@@ -54,6 +55,9 @@ impl Machine {
         } else {
             (stacks.send_to_peer(own, stack, r.sectors, dir, leaves), r.home.partition)
         };
+        if self.sides.is_some() {
+            return self.issue_through_sides(request, dir, arrival);
+        }
         let sectors = u64::from(r.sectors.count());
         let time = arrival + controller;
         let access = |tag| DramAccess { slice: NO_SLICE, partition, ..r.home.access(r.sectors, dir, tag) };
@@ -61,17 +65,49 @@ impl Machine {
             self.stack_stats.near_writes += sectors;
             self.probe_stack_write(request);
             self.enqueue_at_channel(access(NONE), time);
-            self.stats.stores += 1;
-            self.stores_out -= 1;
-            self.last_store = self.last_store.max(arrival);
-            self.last_stack_store = arrival;
-            self.requests.remove(request);
-            self.page_released(r.line);
+            self.end_near_store(request, arrival);
         } else {
             self.stack_stats.near_reads += sectors;
             self.probe_stack_read(request);
             self.enqueue_at_channel(access(Event::new(Event::VAULT_READ, request).0), time);
         }
+    }
+
+    /// The same where memory sides stand before the vaults: the SM meets the side of the line's partition, whose tables L2's
+    /// requests use, too, so that neither finds old metadata.
+    fn issue_through_sides(&mut self, request: u32, dir: Dir, arrival: Picos) {
+        let r = self.requests[request];
+        let home = Home { slice: NO_SLICE, ..r.home };
+        let ready = self.config.clock.l2.next(arrival).0;
+        let sectors = u64::from(r.sectors.count());
+        if let Some(sides) = &mut self.sides {
+            sides.near_arrival = arrival;
+        }
+        let asks = |kind| LineRequest::of_l2(home.local, r.line, r.sectors, r.full, kind);
+        if dir == Dir::Write {
+            self.stack_stats.near_writes += sectors;
+            self.probe_stack_write(request);
+            if let Some(sides) = &mut self.sides {
+                sides.written_near.insert(r.line);
+            }
+            self.submit_to_sides::<false>(&home, &asks(LineKind::WriteBack), NONE, ready);
+            self.end_near_store(request, arrival);
+        } else {
+            self.stack_stats.near_reads += sectors;
+            self.probe_stack_read(request);
+            self.submit_to_sides::<true>(&home, &asks(LineKind::Fill), request, ready);
+        }
+    }
+
+    /// A store of a stack's SM is in memory at `arrival`.
+    fn end_near_store(&mut self, request: u32, arrival: Picos) {
+        let line = self.requests[request].line;
+        self.stats.stores += 1;
+        self.stores_out -= 1;
+        self.last_store = self.last_store.max(arrival);
+        self.last_stack_store = arrival;
+        self.requests.remove(request);
+        self.page_released(line);
     }
 
     /// A vault has read what a stack's SM asked for: sends the reply.

@@ -6,7 +6,8 @@
 //!
 //! An SM on a memory stack has a TLB and walks of its own, past the shared TLB (TOM, section 4.4.1): its walk takes as long as one of
 //! the GPU where the entry lies on its own stack, and crosses the link to another stack and back where it does not. Page tables are set
-//! up before anything is offloaded, so nothing is ever shot down there.
+//! up before anything is offloaded, so nothing is ever shot down there, unless pages come and go: then its TLB is told as the others
+//! are, and a page that is away is faulted for from the stack.
 
 use super::sm_memory::LineOp;
 use super::tlb::Tlb;
@@ -85,9 +86,6 @@ impl Machine {
     fn walk_from_stack(&mut self, sm: u32, page: PageId, at: u64) -> u64 {
         self.stats.tlb_misses += 1;
         self.stats.tlb_walks += 1;
-        if let Some(tlbs) = &mut self.tlbs {
-            tlbs.of_sm[sm as usize].insert(page);
-        }
         let walked = at + u64::from(self.config.tlb.walk_cycles);
         let (own, leaves, is_ideal) = (self.stack_of_sm(sm), self.core_time(at), self.offload_is_ideal());
         let Some(stacks) = &mut self.stacks else { return walked };
@@ -112,7 +110,22 @@ impl Machine {
         let in_sm = tlbs.of_sm[op.sm as usize].look_up(page);
         if is_on_stack && !paged {
             let ready = if in_sm { at } else { self.walk_from_stack(op.sm, page, at) };
+            if let Some(tlbs) = &mut self.tlbs
+                && !in_sm
+            {
+                tlbs.of_sm[op.sm as usize].insert(page);
+            }
             self.issue_access(op, ready);
+            return;
+        }
+        if is_on_stack {
+            if in_sm {
+                self.page_touched(page, &op);
+                self.issue_access(op, at);
+            } else {
+                let ready = self.walk_from_stack(op.sm, page, at);
+                self.walk_paged(op, ready);
+            }
             return;
         }
         let tlb = &self.config.tlb;
@@ -133,17 +146,22 @@ impl Machine {
         self.stats.tlb_walks += 1;
         ready += u64::from(tlb.walk_cycles);
         if paged {
-            if op.is_write() {
-                self.add_pending_store(op.warp);
-            }
-            let time = self.core_time(ready);
-            if let Some(pager) = &mut self.pager {
-                let walk = pager.walking.add(op);
-                self.queue.push(time, Event::new(Event::WALK, walk));
-            }
+            self.walk_paged(op, ready);
         } else {
             tlbs.insert(op.sm, page);
             self.issue_access(op, ready);
+        }
+    }
+
+    /// A walk to a page of the paging mechanism ends at core cycle `ready`.
+    fn walk_paged(&mut self, op: LineOp, ready: u64) {
+        if op.is_write() {
+            self.add_pending_store(op.warp);
+        }
+        let time = self.core_time(ready);
+        if let Some(pager) = &mut self.pager {
+            let walk = pager.walking.add(op);
+            self.queue.push(time, Event::new(Event::WALK, walk));
         }
     }
 }

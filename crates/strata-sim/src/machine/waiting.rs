@@ -29,7 +29,7 @@ pub(super) fn next_ready(
     taken: &mut WaitCursor,
     way: WayIndex,
     requests: &mut Slab<Request>,
-    is_ready: impl Fn(&Request) -> bool,
+    mut is_ready: impl FnMut(&Request) -> bool,
 ) -> Option<u32> {
     while taken.0 != NONE {
         let request = taken.0;

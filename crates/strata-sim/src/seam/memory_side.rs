@@ -22,11 +22,13 @@
 //! assert_eq!((plan.steps.len(), plan.fill), (1, SectorMask(0b0011)));
 //! ```
 
+use super::StoredPages;
 use crate::cache::SectorMask;
 use crate::config::LinkConfig;
 use crate::image::ZEROS;
 use crate::side_stats::TableCounts;
 use arrayvec::ArrayVec;
+use std::sync::Arc;
 use strata_core::stats::Unit;
 use strata_core::{Bytes, HostEvent, LINE_BYTES, LineAddr};
 
@@ -195,13 +197,13 @@ pub enum Move {
 
 /// Steps of a plan, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct StepSet(pub u16);
+pub struct StepSet(pub u32);
 
 impl StepSet {
     /// None: the step can begin at once.
     pub const NONE: Self = Self(0);
 
-    /// The set of one step, by its index in the plan (0 to 15).
+    /// The set of one step, by its index in the plan (0 to 31).
     pub const fn one(step: u8) -> Self {
         Self(1 << step)
     }
@@ -224,23 +226,36 @@ pub struct Step {
     pub gates_reply: bool,
 }
 
-/// What a request does to memory: a dependence graph of moves, at most 16.
+/// What a request does to memory: a dependence graph of moves, at most 32: a write-back that is deduplicated above compressed memory
+/// reads up to three entries and writes one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Plan {
     /// The steps; a step may only wait for those before it.
-    pub steps: ArrayVec<Step, 16>,
+    pub steps: ArrayVec<Step, 32>,
     /// What L2 receives: the sectors wanted, and perhaps more.
     pub fill: SectorMask,
+    /// Of a write-back, the sectors of which L2 has only some bytes, if memory cannot mask a write (`dram.masked_writes`): who
+    /// writes them reads them first. The machine says it before a side is asked.
+    pub in_part: SectorMask,
 }
 
 impl Plan {
-    /// Adds a step and gives the set that names it, for others to wait for. A seventeenth step is a mistake of the
+    /// Adds a step and gives the set that names it, for others to wait for. A thirty-third step is a mistake of the
     /// mechanism's author and panics.
     #[inline]
     pub fn add(&mut self, what: Move, after: StepSet, gates_reply: bool) -> StepSet {
         let number = self.steps.len() as u8;
         self.steps.push(Step { what, after, gates_reply });
         StepSet::one(number)
+    }
+
+    /// Adds the read of sectors that a write is merged with, if there are any: what the write waits for.
+    #[inline]
+    pub fn read_parts(&mut self, at: LocalAddr, sectors: SectorMask, why: TrafficId, after: StepSet) -> StepSet {
+        if sectors.is_empty() {
+            return after;
+        }
+        self.add(Move::Dram { at, sectors, dir: Dir::Read, why }, after, true)
     }
 
     /// Adds the steps of another plan, behind those given: the set that names them.
@@ -283,6 +298,7 @@ pub struct Parts {
     pub(crate) links: Vec<LinkConfig>,
     pub(crate) traffic: Vec<&'static str>,
     pub(crate) carries_bytes: bool,
+    pub(crate) pages: Option<Arc<StoredPages>>,
 }
 
 impl Parts {
@@ -307,6 +323,13 @@ impl Parts {
     pub fn link(&mut self, config: LinkConfig) -> LinkId {
         self.links.push(config);
         LinkId(self.links.len() as u8 - 1)
+    }
+
+    /// The books of what pages take, if somebody asks for that; who takes them keeps them.
+    pub fn stored_pages(&mut self) -> Option<Arc<StoredPages>> {
+        let pages = self.pages.clone()?;
+        pages.keep();
+        Some(pages)
     }
 
     /// True if a side that moves lines must know the bytes at each place: data is checked, or a side below looks at them.
@@ -386,6 +409,29 @@ pub trait MemorySide: Send {
         below.host_freed(line);
     }
 
+    /// A page has come from the host, and this is a line of it: `request.data` is what the host held. As if the host had written it,
+    /// unless the side knows better.
+    fn page_came(&mut self, request: &LineRequest<'_>, below: Below<'_>) {
+        self.host_wrote(request, below);
+    }
+
+    /// A page has left for the host, and this is a line of it, whose last write-back was told before: nobody needs what it
+    /// holds here. As if the program had freed it, unless the side knows better.
+    fn page_left(&mut self, line: LocalLine, below: Below<'_>) {
+        self.host_freed(line, below);
+    }
+
+    /// The host has written sectors of a line whose page is not on the device.
+    fn written_away(&mut self, request: &LineRequest<'_>, mut below: Below<'_>) {
+        below.written_away(request);
+    }
+
+    /// Bytes of device memory that are kept for each line of the allocation at an address, at most 128: what a page takes of
+    /// device memory while it is there. Asked when the allocation is known to all.
+    fn reserved(&self, address: LineAddr, below: &Reserved<'_>) -> u32 {
+        below.bytes(address)
+    }
+
     /// A [`Move::CopyFromL2`] begins, which brings sectors of `line` in place of those of `wanted.line`, and L2 has `there` of
     /// them: those that may be taken. The side that planned it may have moved either line since then.
     fn copies(&mut self, _wanted: Wanted, _line: LocalLine, there: SectorMask) -> SectorMask {
@@ -453,7 +499,8 @@ impl<'a> Below<'a> {
         if let Some((first, rest)) = self.0.split_first_mut() {
             first.write(request, Below(rest), plan);
         } else {
-            plan.add(plain(request, Dir::Write), StepSet::NONE, true);
+            let merged = plan.read_parts(request.line.addr(), plan.in_part, TrafficId::DATA, StepSet::NONE);
+            plan.add(plain(request, Dir::Write), merged, true);
         }
     }
 
@@ -471,9 +518,40 @@ impl<'a> Below<'a> {
         }
     }
 
+    /// Forwards that a line's page has come.
+    pub fn page_came(&mut self, request: &LineRequest<'_>) {
+        if let Some((first, rest)) = self.0.split_first_mut() {
+            first.page_came(request, Below(rest));
+        }
+    }
+
+    /// Forwards that a line's page has left.
+    pub fn page_left(&mut self, line: LocalLine) {
+        if let Some((first, rest)) = self.0.split_first_mut() {
+            first.page_left(line, Below(rest));
+        }
+    }
+
+    /// Forwards a write of the host to a page that is not on the device.
+    pub fn written_away(&mut self, request: &LineRequest<'_>) {
+        if let Some((first, rest)) = self.0.split_first_mut() {
+            first.written_away(request, Below(rest));
+        }
+    }
+
     /// Bytes of DRAM that lines take there.
     pub fn stored_bytes(&self, range: LineRange) -> Bytes {
         self.0.first().map_or(Bytes(range.lines * LINE_BYTES), |first| first.stored_bytes(range))
+    }
+}
+
+/// What the rest of a chain keeps of device memory for lines.
+pub struct Reserved<'a>(pub(crate) &'a [Box<dyn MemorySide>]);
+
+impl Reserved<'_> {
+    /// Bytes of device memory that are kept for a line of the allocation at an address.
+    pub fn bytes(&self, address: LineAddr) -> u32 {
+        self.0.split_first().map_or(LINE_BYTES as u32, |(first, rest)| first.reserved(address, &Reserved(rest)))
     }
 }
 

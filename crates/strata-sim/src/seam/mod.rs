@@ -29,16 +29,18 @@ mod offload;
 mod paging;
 mod place;
 mod replacement;
+mod stored_pages;
 mod victim;
 
 pub use cache_prefetcher::{CacheAccess, CachePrefetcher, Outcome, Proposal};
 pub use host_listener::HostListener;
 pub use memory_side::{
     Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, LocalLine, MemorySide, Move, Parts,
-    Plan, SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId, Wanted,
+    Plan, Reserved, SideCount, Step, StepSet, TableId, TableSpec, TrafficId, UnitId, Wanted,
 };
-pub use offload::{Arrival, Candidate, Follows, Offload, StackId, StackUse, Terms};
+pub use offload::{Arrival, Candidate, Follows, NextBlock, Offload, StackId, StackUse, Terms};
 pub use paging::{AccessInfo, Action, Actions, FaultId, PageId, PageRange, Paging, Token, Walk};
 pub use place::{Place, Placed};
 pub use replacement::{Replacement, Ways};
+pub use stored_pages::StoredPages;
 pub use victim::Victim;

@@ -38,6 +38,8 @@ pub struct Arrival<'a> {
     pub values: &'a [[i64; LANES]],
     /// It is in this instance already: it came while the mechanism learned, and is at the head of its loop again.
     pub again: bool,
+    /// It is on a stack, behind a block that it ran there, and would stay ([`NextBlock::OnStack`]).
+    pub on_stack: bool,
 }
 
 /// Load of a stack, as the channel busy monitor sees it.
@@ -51,9 +53,13 @@ pub struct StackUse {
     pub rx: f64,
     /// Use of the issue slots of its SM.
     pub issue: f64,
+    /// Core cycles that its SM needs to issue what pending blocks have not issued yet, for each instruction of the block that is
+    /// decided on. Instances of a candidate are taken to be as long as those that have come back; 0 while none has.
+    pub queue: f64,
 }
 
 /// The cost model of offloading, fixed for a machine.
+#[allow(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Terms {
     /// Core cycles of the pipeline for an offload.
@@ -76,6 +82,10 @@ pub struct Terms {
     pub drops_at_every_spawn: bool,
     /// Which stack a mechanism is asked about.
     pub follows: Follows,
+    /// A block whose first page is at the host is offloaded like another and faults on the stack; else it stays.
+    pub follows_absent_pages: bool,
+    /// What a warp does that comes from a block on a stack straight to another.
+    pub next: NextBlock,
 }
 
 /// What names the stack that a block may run on.
@@ -86,6 +96,16 @@ pub enum Follows {
     FirstAccess,
     /// Most of the lines that its first segment accesses, but for those that all lanes share.
     MostLines,
+}
+
+/// Where a warp begins a block that it comes to straight from one that it ran on a stack.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum NextBlock {
+    /// On the GPU: it goes back first.
+    #[default]
+    FromGpu,
+    /// On the stack, if the mechanism considers it.
+    OnStack,
 }
 
 impl Default for Terms {
@@ -101,6 +121,8 @@ impl Default for Terms {
             is_coherent: true,
             drops_at_every_spawn: false,
             follows: Follows::FirstAccess,
+            follows_absent_pages: false,
+            next: NextBlock::FromGpu,
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::memory_side::SideCount;
 use crate::time::Picos;
-use strata_core::{Addr, HostEvent, WarpId};
+use strata_core::{Addr, Bytes, HostEvent, WarpId};
 
 /// The number of a virtual page: its address divided by the page size (`tlb.page`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -72,6 +72,16 @@ pub enum Action {
         /// Given back to [`Paging::wake`].
         token: Token,
     },
+    /// The same for a migration over the host link that would end at a time if the link carried nothing else. Where memory sides
+    /// use that link, both share it, and the mechanism is woken as much later as their bytes took.
+    Carry {
+        /// The way it goes.
+        towards_device: bool,
+        /// The time, not before now.
+        at: Picos,
+        /// Given back to [`Paging::wake`]; of one migration in each direction at a time.
+        token: Token,
+    },
     /// Replay all accesses that wait for a fault: their page is on the device. An SM replays one in a cycle.
     Resume(FaultId),
     /// Walk the page table again for all accesses that wait for a fault.
@@ -117,6 +127,10 @@ pub trait Paging: Send {
     /// The host does something. Nothing of the device is under way but what the mechanism itself asked for. The host waits for
     /// copies, memsets and synchronisation: such an event has ended when all that the mechanism asks for then has.
     fn host(&mut self, _event: &HostEvent, _now: Picos, _out: &mut Actions) {}
+
+    /// Memory sides keep so many bytes of device memory, at most 128, for each line of a new allocation, of which it has heard
+    /// before: so much a page of it takes on the device.
+    fn reserved(&mut self, _start: Addr, _size: Bytes, _per_line: u32) {}
 
     /// Its own counters.
     fn counts(&self) -> Vec<SideCount> {

@@ -85,6 +85,20 @@ fn stores_that_together_fill_a_line_need_nothing_of_memory() {
 }
 
 #[test]
+fn memory_that_cannot_mask_a_write_reads_what_l2_has_in_part() {
+    // Two whole sectors and a part of a third leave L2.
+    let evict = [load_word(1, 128), load_word(2, 256), use_of(1), use_of(2)];
+    let program = [&[store_words(0, 17)], &evict[..]].concat();
+    let ran = run(&one_set(2, &["dram.masked_writes=false"]), &[&program]);
+    assert_eq!((traffic(&ran), ran.counted.merge_reads), ((3, 3), 1), "the third sector is read before it is written");
+    // Sixteen stores of 8 bytes make a whole line, of which nothing is read.
+    let stores: Vec<Instr> = (0..16).map(|k| Instr::store(8 * k).needs(&[]).lanes(0b11)).collect();
+    let set = ["dram.masked_writes=false", "l2.byte_masks=true"];
+    let ran = run(&one_set(2, &set), &[&[&stores[..], &evict[..]].concat()]);
+    assert_eq!((traffic(&ran), ran.counted.merge_reads), ((2, 4), 0));
+}
+
+#[test]
 fn beyond_the_cap_the_line_that_has_been_dirty_longest_is_cleaned() {
     // Sixteen sectors, of which eight may be dirty: the third line cleans the first, which stays.
     let config = one_set(4, &["l2.dirty_share=0.5"]);

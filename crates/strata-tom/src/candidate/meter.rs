@@ -12,7 +12,7 @@ use std::ops::Range;
 use strata_ptx::ast::{RegId, Special, Type};
 
 /// The 32-bit words that a register is (TOM sends registers of 4 bytes); predicates count nothing.
-pub(super) const fn words(ty: Type) -> u64 {
+pub(crate) const fn words(ty: Type) -> u64 {
     match ty {
         Type::Pred => 0,
         other => other.bits().div_ceil(32) as u64,

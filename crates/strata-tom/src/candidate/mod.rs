@@ -35,6 +35,8 @@ pub use trips::Trips;
 
 use blocks::{Draft, Drafts, drafts};
 use body::{Body, Repeats};
+pub(crate) use meter::words;
+
 use meter::Meter;
 use strata_ptx::analysis::LoopId;
 use strata_ptx::ast::{Function, Module, RegId, Special};

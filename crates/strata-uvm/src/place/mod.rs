@@ -10,6 +10,7 @@ pub(crate) use thrashing::Thrashing;
 
 use crate::geometry::Page;
 use crate::model::Uvm;
+use crate::space::SHARES;
 use strata_sim::time::Picos;
 use thrashing::Verdict;
 
@@ -52,7 +53,7 @@ impl Uvm {
         let block = self.space.geometry.block(page);
         let state = &self.space.blocks[block.0 as usize];
         let channels = &self.channels;
-        let capacity = self.capacity();
+        let capacity = self.capacity() * SHARES;
         let buffer = self.config.free_buffer * capacity as f64;
         let occupancy =
             (buffer + (channels.used + channels.queued) as f64) / (capacity + channels.leaving).max(1) as f64;

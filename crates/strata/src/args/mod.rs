@@ -223,6 +223,7 @@ pub(crate) struct Gpus {
 const MECHANISMS_EXAMPLES: &str = "\
 Examples:
   strata mechanisms                      all of them, a line each
+  strata mechanisms --matrix             which go together
   strata mechanisms uvm                  the settings of one: what they mean, and where defaults come from
 
 docs/mechanisms.md has all settings.";
@@ -233,6 +234,9 @@ docs/mechanisms.md has all settings.";
 pub(crate) struct Mechanisms {
     /// A mechanism
     pub(crate) name: Option<String>,
+    /// Show which go together, two by two, and why others do not
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) matrix: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -249,7 +253,7 @@ Examples:
   strata reproduce all --quick           all four
   strata reproduce buddy --json | jq '.rows[] | select(.verdict == \"close\")'
 
-Tables, CSV, SVG and a page are saved in strata-out/reproduce-<paper>/. What is interrupted goes on where it stopped.";
+Tables, CSV, SVG and a page are saved in strata-out/reproduce-<paper>/. Runs are kept in the store of `strata sweep` and\n`strata compare`: what is interrupted goes on where it stopped, and nothing is run twice.";
 
 /// Reproduce a paper's figures, its printed numbers beside ours
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
@@ -282,6 +286,9 @@ pub(crate) struct Reproduce {
     /// Directory below which the figures are saved [default: strata-out]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Where runs are kept [default: stratasim/store in the user's data directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
 }
 
 const VALIDATE_EXAMPLES: &str = "\

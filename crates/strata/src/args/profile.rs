@@ -9,6 +9,7 @@ const PROFILE_EXAMPLES: &str = "\
 Examples:
   strata profile ep --size small -o ep-targets.toml
   strata run ep --size medium --gpu p100-buddy --with buddy --set buddy.targets=ep-targets.toml
+  strata profile ep --gpu p100-buddy
   strata profile prog.toml --threshold 0.1 --design per-allocation
   strata profile ep --snapshots ep && strata compress ep/*.safetensors";
 
@@ -24,10 +25,16 @@ pub(crate) struct Profile {
     /// Seed of the inputs [default: 1, or the launch file's]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
+    /// Time the program on this machine, too, and let the threshold limit the share of fills and write-backs over the link
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) gpu: Option<String>,
+    /// Change a value of that machine
+    #[arg(long, value_name = "KEY=VALUE", requires = "gpu")]
+    pub(crate) set: Vec<String>,
     /// How finely to annotate
     #[arg(long, value_enum, default_value_t = Design::ZeroPage)]
     pub(crate) design: Design,
-    /// Buddy Threshold: the largest share of an allocation's entries that may be over its target
+    /// Buddy Threshold: the largest share of an allocation's entries, or with --gpu accesses, that may be over its target
     #[arg(long, value_name = "SHARE", default_value_t = 0.3)]
     pub(crate) threshold: f64,
     /// Least share of entries within 8 bytes, in every snapshot, for a target of 16x
@@ -73,6 +80,6 @@ impl Profile {
                 return Err(LabError::Request(format!("`{option}` is a share: 0 to 1, not {share}")));
             }
         }
-        Ok(Rule { threshold: self.threshold, mostly_zero: self.mostly_zero })
+        Ok(Rule { threshold: self.threshold, mostly_zero: self.mostly_zero, ..Rule::default() })
     }
 }

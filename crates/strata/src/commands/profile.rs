@@ -12,7 +12,14 @@ use strata_lab::{RunRequest, What};
 pub(crate) fn profile(args: Profile) -> Result<ExitCode, Failure> {
     let rule = args.rule()?;
     let run = RunRequest { size: args.size, seed: args.seed, ..RunRequest::new(What::named(&args.what)?) };
-    let request = ProfileRequest { run, design: args.design.into(), rule, snapshots: args.snapshots };
+    let request = ProfileRequest {
+        run,
+        design: args.design.into(),
+        rule,
+        snapshots: args.snapshots,
+        gpu: args.gpu,
+        set: args.set,
+    };
     let bar = ProgressBar::new_spinner();
     let monitor = Arc::new(super::run::monitor(bar.clone(), args.json));
     progress::show(&bar, &args.what, &monitor);

@@ -27,6 +27,7 @@ pub(super) fn config(
         write_high: 32,
         write_low: 8,
         controller_cycles: 0,
+        masked_writes: true,
     }
 }
 

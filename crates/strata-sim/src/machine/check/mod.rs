@@ -64,6 +64,8 @@ pub(super) enum Mutation {
     RequesterDrop,
     /// L2 drops what an offloaded block wrote.
     L2Drop,
+    /// A memory side copies nothing from L2 that an SM on a stack has written since.
+    StaleReference,
 }
 
 /// The writes that a load must see: all to its sectors that had issued before it.

@@ -23,6 +23,9 @@ impl Machine {
     /// A warp has executed its block: as soon as its loads are complete, it frees its warp slot and sends the acknowledgement,
     /// which passes data that wait for the link: until it is there, the block holds a place at its stack.
     pub(super) fn complete_block(&mut self, index: u32, now: u64) {
+        if self.waits_for_pages_of_stores(index) {
+            return;
+        }
         let Some(ready) = self.registers_ready(index, now) else { return };
         let ready_time = self.core_time(ready);
         let address = u64::from(self.config.stacks.address_bytes);
@@ -61,10 +64,20 @@ impl Machine {
         let visit = &mut offload.visits[index as usize];
         visit.stage = Stage::Outside;
         let mut block = std::mem::take(&mut visit.block);
-        offload.stacks[block.stack as usize].state.pending -= 1;
+        let lengths = &mut offload.lengths[visit.candidate];
+        lengths.instances += 1;
+        lengths.instructions += block.begun;
+        let stack_sm = &mut offload.stacks[block.stack as usize];
+        stack_sm.state.pending -= 1;
+        stack_sm.expected -= block.expected;
         offload.is_stopped |= offload.mechanism.exited(WarpId(index));
-        if let Some((candidate, lanes, values)) = block.next.take() {
-            offload.enter(index, candidate, lanes, &values, false);
+        match block.next.take() {
+            Some((candidate, ..)) if block.next_stays => {
+                let visit = &mut offload.visits[index as usize];
+                (visit.candidate, visit.stage, visit.while_learning) = (candidate, Stage::OnGpu, false);
+            }
+            Some((candidate, lanes, values)) => offload.enter(index, candidate, lanes, &values, false),
+            None => {}
         }
         self.stack_stats.stall += cycle.saturating_sub(block.since);
         self.stack_stats.dirty_lines += block.written.len() as u64;
@@ -81,6 +94,9 @@ impl Machine {
             }
             if drops(self, Mutation::L2Drop) {
                 self.invalidate_l2(line);
+                if let Some(sides) = &mut self.sides {
+                    sides.written_near.remove(&line);
+                }
             }
         }
         if let Some(checker) = &mut self.checker {

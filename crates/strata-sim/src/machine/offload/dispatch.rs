@@ -5,7 +5,7 @@ use crate::link::Direction;
 use crate::machine::check::Mutation;
 use crate::machine::warp::{NEVER, Ready};
 use crate::machine::{Event, Machine};
-use crate::seam::{Follows, StackId};
+use crate::seam::{Follows, StackId, StackUse};
 use crate::time::Picos;
 use crate::view::{MemoryClass, MicroOp, View};
 use strata_core::{Addr, Bytes, LANES, LineAddr, Space};
@@ -23,14 +23,25 @@ impl Machine {
         let global = accesses.iter().find(|(_, set)| set.space != Space::Shared);
         let Some(line) = global.and_then(|(_, set)| batch.first_address(set)).map(Addr::line) else { return false };
         let Some(mut first) = self.stack_of_line(line) else { return false };
+        if self.is_away(line)
+            && let Some(offload) = &mut self.offload
+            && !offload.terms.follows_absent_pages
+        {
+            // Its page has to come first, and comes sooner where the GPU's walks are.
+            offload.visits[index as usize].stage = Stage::OnGpu;
+            return false;
+        }
         if self.offload.as_ref().is_some_and(|o| o.terms.follows == Follows::MostLines) {
             first = self.stack_of_most_lines(index, view).unwrap_or(first);
         }
         self.sample_utilization(at);
         let Some(offload) = &mut self.offload else { return false };
         offload.uses.clear();
-        offload.uses.extend(offload.stacks.iter().map(|s| s.state));
         let visit = &mut offload.visits[index as usize];
+        let length = offload.lengths[visit.candidate].mean();
+        let slots = u64::from(self.config.sm.schedulers) * length;
+        let queue = |expected: u64| if slots == 0 { 0.0 } else { expected as f64 / slots as f64 };
+        offload.uses.extend(offload.stacks.iter().map(|s| StackUse { queue: queue(s.expected), ..s.state }));
         let known = offload.stacks.len() as u32;
         let Some(stack) = offload.mechanism.decide(visit.candidate, first, &offload.uses).filter(|s| s.0 < known)
         else {
@@ -38,6 +49,7 @@ impl Machine {
             return false;
         };
         offload.stacks[stack.0 as usize].state.pending += 1;
+        offload.stacks[stack.0 as usize].expected += length;
         offload.dispatched += 1;
         let w = &mut self.warps[index as usize];
         visit.stage = Stage::CollectingLiveIns;
@@ -48,6 +60,7 @@ impl Machine {
             scheduler: w.scheduler,
             since: at,
             issues: view.issues,
+            expected: length,
             ..OffloadedBlock::default()
         };
         // It begins the segment anew.
@@ -97,6 +110,21 @@ impl Machine {
         true
     }
 
+    /// True if a store of a warp waits for its page: the warp changes sides when it has been sent, which wakes it. Without that, nobody
+    /// would drop what the store makes old.
+    pub(super) fn waits_for_pages_of_stores(&self, index: u32) -> bool {
+        self.pager.is_some() && self.warps[index as usize].pending_stores > 0
+    }
+
+    /// A warp's last store that waited for its page has been sent, at core cycle `at`.
+    pub(in crate::machine) fn stores_have_pages(&mut self, index: u32, at: u64) {
+        let Some(offload) = &self.offload else { return };
+        let stage = offload.visits.get(index as usize).map(|visit| visit.stage);
+        if self.pager.is_some() && matches!(stage, Some(Stage::CollectingLiveIns | Stage::Completing)) {
+            self.wake(index, at);
+        }
+    }
+
     /// When the scoreboard has all registers of a warp, not before `now`; `None` if one is reserved, whose release wakes the
     /// warp.
     pub(super) fn registers_ready(&mut self, index: u32, now: u64) -> Option<u64> {
@@ -112,6 +140,9 @@ impl Machine {
     /// The block is dispatched as soon as the warp's registers are ready. It will not start before the stores that its SM has
     /// sent are drained to memory.
     fn collect_live_ins(&mut self, index: u32, now: u64) {
+        if self.waits_for_pages_of_stores(index) {
+            return;
+        }
         let Some(ready) = self.registers_ready(index, now) else { return };
         let Some(offload) = &mut self.offload else { return };
         let visit = &mut offload.visits[index as usize];
@@ -179,7 +210,8 @@ impl Machine {
             && offload.freshness.needs_drop(stack, block.sm, self.queue.now(), offload.terms.drops_at_every_spawn);
         let stack_sm = &mut offload.stacks[stack.0 as usize];
         stack_sm.resident += 1;
-        stack_sm.issued += u64::from(block.issues);
+        let issues = block.issues;
+        stack_sm.begins(block, issues);
         self.stack_stats.stall += cycle.saturating_sub(block.since);
         let lanes = self.warps[index as usize].batch.ops.first().map_or(0, |op| op.mask.count_ones());
         self.stack_stats.instructions += u64::from(block.issues) * u64::from(lanes);

@@ -24,9 +24,9 @@ impl Machine {
         }
     }
 
-    /// True while what misses in L2 is in the memory of the host.
+    /// True while what misses in L2 is in the memory of the host. Where pages come and go, data are where their pages are.
     pub(in crate::machine) fn is_data_at_host(&self) -> bool {
-        self.offload.as_ref().is_some_and(|o| o.mechanism.is_at_host())
+        self.pager.is_none() && self.offload.as_ref().is_some_and(|o| o.mechanism.is_at_host())
     }
 
     /// L2 accesses the memory of the host; the request leaves at L2 cycle `ready`. That costs the latency of the way, whatever
@@ -63,7 +63,7 @@ impl Machine {
             return false;
         }
         let stopped = std::mem::take(&mut offload.stopped);
-        let pause = offload.mechanism.remapped();
+        let pause = self.rehome_lines(|machine| machine.offload.as_mut().map_or(0, |o| o.mechanism.remapped()));
         // Lines have other homes now, and nothing is dirty in a cache that writes through.
         for slice in &mut self.slices {
             slice.clear();

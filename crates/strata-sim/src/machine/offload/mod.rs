@@ -25,7 +25,7 @@ mod tests;
 use super::check::Mutation;
 use super::{Machine, NONE};
 use crate::config::GpuConfig;
-use crate::seam::{Arrival, Candidate, Offload, SideCount, StackUse, Terms};
+use crate::seam::{Arrival, Candidate, NextBlock, Offload, SideCount, StackUse, Terms};
 use crate::time::Picos;
 use freshness::Freshness;
 use std::collections::VecDeque;
@@ -88,6 +88,24 @@ struct OffloadedBlock {
     last_write: Picos,
     /// The candidate that it comes to behind this one, with its lanes and the values of its registers.
     next: Option<(usize, LaneMask, Vec<[i64; LANES]>)>,
+    /// The mechanism has considered that one already, and it stays on the GPU.
+    next_stays: bool,
+    /// Machine instructions that it has begun, and that it is expected to begin yet.
+    begun: u64,
+    expected: u64,
+}
+
+/// How long the instances of a candidate have been.
+#[derive(Clone, Copy, Default)]
+struct Lengths {
+    instances: u64,
+    instructions: u64,
+}
+
+impl Lengths {
+    fn mean(self) -> u64 {
+        self.instructions.checked_div(self.instances).unwrap_or(0)
+    }
 }
 
 /// The SM of a stack and what the GPU knows of it.
@@ -96,8 +114,9 @@ struct StackSm {
     resident: u32,
     /// Warps that have come and find no room.
     queue: VecDeque<u32>,
-    /// Machine instructions that it was given.
+    /// Machine instructions that it was given, and those that pending blocks are expected to give it yet.
     issued: u64,
+    expected: u64,
     /// Blocks that were sent and not acknowledged, and how busy links and SM were in the last window.
     state: StackUse,
     /// When this window began, and what had been sent and issued by then.
@@ -110,6 +129,8 @@ pub(super) struct Offloader {
     mechanism: Box<dyn Offload>,
     terms: Terms,
     candidates: Vec<Candidate>,
+    /// Of the instances of each candidate that came back from stacks.
+    lengths: Vec<Lengths>,
     /// By program counter: the candidate that is entered there, or [`NONE`].
     entries: Vec<u32>,
     visits: Vec<Visit>,
@@ -135,6 +156,7 @@ impl Machine {
         let ages = !self.checker.as_mut().is_some_and(|c| c.omits(Mutation::LaunchAges));
         offload.freshness.kernel_begins(instructions, ages);
         offload.candidates = offload.mechanism.candidates(instructions);
+        offload.lengths = vec![Lengths::default(); offload.candidates.len()];
         offload.entries = vec![NONE; instructions.len()];
         offload.dispatched = 0;
         offload.visits.clear();
@@ -193,9 +215,14 @@ impl Machine {
             .is_some_and(|pc| offload.candidates.get(visit.candidate).is_some_and(|c| (c.begin..=c.end).contains(&pc)));
         let entered = pc.map_or(NONE, |pc| offload.entries[pc as usize]) as usize;
         let enters = entered < offload.candidates.len();
-        match visit.stage {
-            Stage::OnStack if inside => {
-                offload.stacks[visit.block.stack as usize].issued += u64::from(issues);
+        let stage = visit.stage;
+        let leaves_for_next = stage == Stage::OnStack && !inside && enters;
+        let stays = leaves_for_next && offload.stays_on_stack(index, entered, lanes(), values);
+        let visit = &mut offload.visits[index as usize];
+        match stage {
+            Stage::OnStack if inside || stays => {
+                let stack_sm = &mut offload.stacks[visit.block.stack as usize];
+                stack_sm.begins(&mut visit.block, issues);
                 let lanes = w.batch.ops.first().map_or(0, |op| op.mask.count_ones());
                 self.stack_stats.instructions += u64::from(issues) * u64::from(lanes);
             }
@@ -233,6 +260,7 @@ impl Offloader {
             terms: mechanism.terms(),
             mechanism,
             candidates: Vec::new(),
+            lengths: Vec::new(),
             entries: Vec::new(),
             visits: Vec::new(),
             stores: vec![Vec::new(); config.all_sms() as usize],
@@ -248,10 +276,39 @@ impl Offloader {
 
     /// A warp comes to a candidate, or `again` to the head of the loop that it is in.
     fn enter(&mut self, index: u32, candidate: usize, lanes: LaneMask, values: &[[i64; LANES]], again: bool) {
-        let goes = self.mechanism.consider(&Arrival { candidate, warp: WarpId(index), lanes, values, again });
+        let arrival = Arrival { candidate, warp: WarpId(index), lanes, values, again, on_stack: false };
+        let goes = self.mechanism.consider(&arrival);
         let visit = &mut self.visits[index as usize];
         visit.candidate = candidate;
         visit.while_learning = self.mechanism.wants_accesses();
         visit.stage = if goes && !self.stacks.is_empty() { Stage::Undecided } else { Stage::OnGpu };
+    }
+
+    /// A warp on a stack comes straight from its block to a candidate: true if it stays for that one, too. Its registers are there,
+    /// and what it wrote is told when it goes back.
+    fn stays_on_stack(&mut self, index: u32, candidate: usize, lanes: LaneMask, values: &[[i64; LANES]]) -> bool {
+        if self.terms.next == NextBlock::FromGpu {
+            return false;
+        }
+        let arrival = Arrival { candidate, warp: WarpId(index), lanes, values, again: false, on_stack: true };
+        let stays = self.mechanism.consider(&arrival);
+        let visit = &mut self.visits[index as usize];
+        if stays {
+            visit.candidate = candidate;
+        }
+        visit.block.next_stays = !stays;
+        stays
+    }
+}
+
+impl StackSm {
+    /// A block on it begins a segment of so many machine instructions.
+    fn begins(&mut self, block: &mut OffloadedBlock, issues: u32) {
+        let issues = u64::from(issues);
+        self.issued += issues;
+        block.begun += issues;
+        let expected = block.expected.min(issues);
+        block.expected -= expected;
+        self.expected -= expected;
     }
 }

@@ -3,6 +3,8 @@
 
 use super::{MemorySides, Partition, Running, STEP_BITS};
 use crate::cache::SectorMask;
+use crate::machine::channel_port::NO_SLICE;
+use crate::machine::check::Mutation;
 use crate::machine::home::Home;
 use crate::machine::sm_memory::RequestKind;
 use crate::machine::{Event, Machine};
@@ -49,6 +51,12 @@ impl Machine {
     pub(super) fn start_copy(&mut self, step: u32, home: Home, source: CopySource, now: u64) {
         let CopySource { line, sectors, otherwise } = source;
         let (named, mut there) = self.clean_in_l2(home, line, sectors);
+        let stale = self.is_stale_in_l2(named);
+        // What an SM on a stack wants does not come from the GPU's cache; what one has written is old there.
+        let keeps = self.checker.as_mut().is_some_and(|c| c.omits(Mutation::StaleReference));
+        if home.slice == NO_SLICE || stale && !keeps {
+            there = SectorMask::NONE;
+        }
         let Some(sides) = &mut self.sides else { return };
         let running = &mut sides.running[step >> STEP_BITS];
         let single = running.single_read(otherwise);
@@ -65,7 +73,8 @@ impl Machine {
         }
         if let (Some(checker), Some(image), Some(expected)) = (&mut self.checker, image, &running.expected) {
             // What is clean in L2 is what memory holds under that name.
-            checker.copied(named, copied.and(differing(image.line(line), expected)));
+            let differs = if stale { SectorMask::ALL } else { differing(image.line(line), expected) };
+            checker.copied(named, copied.and(differs));
         }
         if !copied.is_empty() {
             let slice = self.interleave.home(named).slice;
@@ -79,6 +88,11 @@ impl Machine {
             }
         }
         self.end_step(step);
+    }
+
+    /// True if L2 may have what was in a line before an SM on a stack wrote it.
+    fn is_stale_in_l2(&self, line: LineAddr) -> bool {
+        self.sides.as_ref().is_some_and(|sides| sides.written_near.contains(&line))
     }
 
     /// The sectors of a partition's line that L2 has and that memory has, too; and the line.

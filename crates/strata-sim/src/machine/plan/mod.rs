@@ -5,7 +5,9 @@
 //! memory are at hand.
 
 mod copy;
+mod pages;
 
+use super::channel_port::{DramAccess, DramTag, NO_SLICE};
 use super::home::Home;
 use super::l2::Miss;
 use super::slice::Slice;
@@ -16,12 +18,15 @@ use crate::image::{MemoryImage, ZEROS};
 use crate::link::{Direction, Link};
 use crate::seam::{
     Below, Counted, Dir, Line, LineKind, LineRange, LineRequest, LinkId, LocalAddr, MemorySide, Move, Parts, Plan,
-    Step, TableId, TrafficId,
+    Step, StoredPages, TableId, TrafficId,
 };
 use crate::side_stats::{SideReading, Traffic};
 use crate::slab::Slab;
 use crate::time::{Cycles, Picos};
 use copy::CopySource;
+pub(super) use pages::PageMove;
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
 use strata_core::{Bytes, HostEvent, LINE_BYTES, LineAddr, Paged, SECTOR_BYTES};
 
 /// The memory sides of all partitions, and the parts of the machine that they asked for.
@@ -31,6 +36,10 @@ pub(super) struct MemorySides {
     running: Slab<Running>,
     /// Asked for by the event at hand.
     pub(super) deferred: Vec<Deferred>,
+    /// Lines that SMs on stacks have written, of which L2 may still have what was there before.
+    pub(super) written_near: FxHashSet<LineAddr>,
+    /// When the request of an SM on a stack that is being planned reached its vault: between two edges of L2's clock.
+    pub(super) near_arrival: Picos,
     /// The plan being made, kept for its memory.
     plan: Plan,
     /// What moved, by why; the classes that have a name are counted.
@@ -55,6 +64,16 @@ fn extend_fill(miss: &mut Miss, slices: &mut [Slice], asked: SectorMask, more: S
     }
 }
 
+/// How whoever waits for a fill is answered: a miss of L2, or a request of an SM on a stack.
+#[inline]
+fn answer_tag(home: &Home, waits: u32) -> DramTag {
+    match waits {
+        NONE => NONE,
+        request if home.slice == NO_SLICE => Event::new(Event::VAULT_READ, request).0,
+        miss => Event::new(Event::FILL, miss).0,
+    }
+}
+
 /// A pipelined unit of a partition, such as a hash or a decompressor.
 #[derive(Clone, Copy)]
 struct SideUnit {
@@ -65,13 +84,23 @@ struct SideUnit {
     use_fj: u64,
 }
 
+/// What the mechanism has not seen yet, in the order in which it happened.
+pub(super) enum Deferred {
+    /// A request.
+    Asked(Asked),
+    /// A page came, went, or was written at the host: a line of it.
+    Page(PageMove, Home, LineAddr),
+}
+
 /// A request that the mechanism has not seen yet.
-pub(super) struct Deferred {
+pub(super) struct Asked {
     home: Home,
     /// Without what memory holds.
     request: LineRequest<'static>,
     miss: u32,
     ready: u64,
+    /// See [`MemorySides::near_arrival`].
+    near_arrival: Picos,
 }
 
 /// A plan whose steps have not all ended.
@@ -82,8 +111,8 @@ struct Running {
     kept: Option<HeldSlot>,
     /// It has waited for a table's sector, which is a request of its own.
     fetched: bool,
-    begun: u16,
-    ended: u16,
+    begun: u32,
+    ended: u32,
     /// What memory held when it was planned; only if data is checked.
     expected: Option<Box<Line>>,
 }
@@ -100,7 +129,7 @@ enum HeldSlot {
 }
 
 /// Steps of a plan, as a power of two: how an event names a step.
-const STEP_BITS: u32 = 4;
+const STEP_BITS: u32 = 5;
 
 impl HeldSlot {
     fn of(miss: u32) -> Self {
@@ -109,14 +138,20 @@ impl HeldSlot {
 }
 
 impl MemorySides {
-    /// `chain` makes the chain of a partition; `check`: data is checked.
-    pub(super) fn new(partitions: u32, chain: &mut dyn FnMut(u32) -> Vec<Box<dyn MemorySide>>, check: bool) -> Self {
+    /// `chain` makes the chain of a partition; `check`: data is checked; `pages`: somebody asks what pages take.
+    pub(super) fn new(
+        partitions: u32,
+        chain: &mut dyn FnMut(u32) -> Vec<Box<dyn MemorySide>>,
+        check: bool,
+        pages: Option<&Arc<StoredPages>>,
+    ) -> Self {
         let mut links = Vec::new();
         let mut names = Vec::new();
         let partitions: Vec<_> = (0..partitions)
             .map(|p| {
                 let mut chain = chain(p);
-                let mut parts = Parts { carries_bytes: check || chain.len() > 1, ..Parts::default() };
+                let carries_bytes = check || chain.len() > 1;
+                let mut parts = Parts { carries_bytes, pages: pages.cloned(), ..Parts::default() };
                 for side in &mut chain {
                     side.attach(&mut parts);
                 }
@@ -138,6 +173,8 @@ impl MemorySides {
             links,
             running: Slab::default(),
             deferred: Vec::new(),
+            written_near: FxHashSet::default(),
+            near_arrival: Picos(0),
             plan: Plan::default(),
             traffic: Default::default(),
             classes: names,
@@ -195,8 +232,8 @@ impl MemorySides {
 
     /// What memory holds of a line that the mechanism is about to see; the image of memory follows what was written to it.
     #[cold]
-    fn line_of(&mut self, asked: &Deferred, memory: &mut dyn FnMut(LineAddr, &mut Line)) -> Line {
-        let Deferred { home, request, .. } = asked;
+    fn line_of(&mut self, asked: &Asked, memory: &mut dyn FnMut(LineAddr, &mut Line)) -> Line {
+        let Asked { home, request, .. } = asked;
         let Partition { image: Some(image), lines, .. } = &mut self.partitions[usize::from(home.partition)] else {
             return ZEROS;
         };
@@ -291,8 +328,9 @@ impl Machine {
     #[inline(never)]
     fn defer(&mut self, home: &Home, request: &LineRequest<'static>, miss: u32, ready: u64) {
         let Some(sides) = &mut self.sides else { return };
-        sides.deferred.push(Deferred { home: *home, request: *request, miss, ready });
-        *self.slots_held(home.slice, HeldSlot::of(miss)) += 1;
+        let near_arrival = sides.near_arrival;
+        sides.deferred.push(Deferred::Asked(Asked { home: *home, request: *request, miss, ready, near_arrival }));
+        self.hold_slot(home.slice, HeldSlot::of(miss), true);
     }
 
     /// Shows the mechanism what the last event asked of memory, and begins what it plans. `memory` reads the program's memory.
@@ -300,13 +338,28 @@ impl Machine {
     pub(super) fn plan_deferred(&mut self, mut memory: impl FnMut(LineAddr, &mut Line)) {
         let Some(sides) = &mut self.sides else { return };
         let mut deferred = std::mem::take(&mut sides.deferred);
-        for asked in deferred.drain(..) {
-            let Deferred { home, miss, ready, .. } = asked;
-            *self.slots_held(home.slice, HeldSlot::of(miss)) -= 1;
+        for one in deferred.drain(..) {
+            let asked = match one {
+                Deferred::Asked(asked) => asked,
+                Deferred::Page(what, home, line) => {
+                    if let Some(sides) = &mut self.sides {
+                        sides.move_line(what, &home, line, &mut memory);
+                    }
+                    continue;
+                }
+            };
+            let Asked { home, miss, ready, .. } = asked;
+            self.hold_slot(home.slice, HeldSlot::of(miss), false);
+            let at_host = self.is_data_at_host();
             let Some(sides) = &mut self.sides else { return };
+            sides.near_arrival = asked.near_arrival;
             let data = sides.line_of(&asked, &mut memory);
             let request = LineRequest { data: &data, ..asked.request };
-            if miss == NONE {
+            if at_host {
+                sides.asked_away(&home, &request);
+                let dir = if miss == NONE { Dir::Write } else { Dir::Read };
+                self.send_to_dram(home.access(request.sectors, dir, answer_tag(&home, miss)), ready);
+            } else if miss == NONE {
                 self.plan_and_start::<false>(&home, &request, miss, ready);
             } else {
                 self.plan_and_start::<true>(&home, &request, miss, ready);
@@ -332,9 +385,11 @@ impl Machine {
     #[allow(clippy::inline_always, reason = "whether it is a fill is known where it is called, which saves half of it")]
     #[inline(always)]
     fn plan_and_start<const FILLS: bool>(&mut self, home: &Home, request: &LineRequest<'_>, miss: u32, ready: u64) {
+        let parts = if FILLS { SectorMask::NONE } else { self.written_in_part(request.sectors, request.resident) };
         let Some(sides) = &mut self.sides else { return };
+        sides.plan.in_part = parts;
         sides.ask::<FILLS>(home.partition, request);
-        if FILLS && sides.plan.fill != request.sectors {
+        if FILLS && sides.plan.fill != request.sectors && home.slice != NO_SLICE {
             let more = sides.plan.fill.without(request.sectors);
             extend_fill(&mut self.misses[miss], &mut self.slices, request.sectors, more);
         }
@@ -344,11 +399,24 @@ impl Machine {
         {
             sides.plan.steps.clear();
             sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
+            if home.slice == NO_SLICE {
+                self.access_near(home, home.access_at(at, sectors, dir, NONE), miss);
+                return;
+            }
             let tag = if FILLS { Event::new(Event::FILL, miss).0 } else { NONE };
             self.send_to_dram(home.access_at(at, sectors, dir, tag), ready);
         } else {
             self.run_plan(home, miss, ready);
         }
+    }
+
+    /// A request of an SM on a stack is one access to DRAM: it enters its channel when the controller of the vault has seen it.
+    #[inline(never)]
+    fn access_near(&mut self, home: &Home, access: DramAccess, waits: u32) {
+        let Some(sides) = &self.sides else { return };
+        let controller = Cycles(u64::from(self.config.dram.controller_cycles));
+        let time = sides.near_arrival + self.config.clock.l2.span(controller);
+        self.enqueue_at_channel(DramAccess { tag: answer_tag(home, waits), ..access }, time);
     }
 
     /// Begins a plan of several steps.
@@ -367,7 +435,7 @@ impl Machine {
             ended: 0,
             expected,
         });
-        *self.slots_held(home.slice, kept) += 1;
+        self.hold_slot(home.slice, kept, true);
         self.advance_plan(running, ready);
     }
 
@@ -385,11 +453,11 @@ impl Machine {
         }
         let Some(sides) = &mut self.sides else { return };
         let r = &mut sides.running[running];
-        let all = ((1u32 << r.plan.steps.len()) - 1) as u16;
-        let gates = (0..r.plan.steps.len()).filter(|&k| r.plan.steps[k].gates_reply).fold(0, |set, k| set | 1u16 << k);
+        let all = ((1u64 << r.plan.steps.len()) - 1) as u32;
+        let gates = (0..r.plan.steps.len()).filter(|&k| r.plan.steps[k].gates_reply).fold(0, |set, k| set | 1u32 << k);
         if r.miss != NONE && gates & !r.ended == 0 {
             let t = self.config.clock.l2.edge(Cycles(now));
-            self.queue.push(t, Event::new(Event::FILL, std::mem::replace(&mut r.miss, NONE)));
+            self.queue.push(t, Event(answer_tag(&r.home, std::mem::replace(&mut r.miss, NONE))));
         }
         let slice = r.home.slice;
         let left = r.kept.take_if(|kept| match kept {
@@ -400,17 +468,31 @@ impl Machine {
             sides.running.remove(running);
         }
         if let Some(kept) = left {
-            *self.slots_held(slice, kept) -= 1;
-            self.retry_slice(slice, self.queue.now());
+            self.hold_slot(slice, kept, false);
+            if slice != NO_SLICE {
+                self.retry_slice(slice, self.queue.now());
+            }
         }
     }
 
-    /// How many plans of a slice keep such a place.
-    fn slots_held(&mut self, slice: u16, kept: HeldSlot) -> &mut u32 {
-        let slice = &mut self.slices[usize::from(slice)];
-        match kept {
+    /// A plan takes such a place of a slice, or gives it back; what an SM on a stack asks for has none.
+    fn hold_slot(&mut self, slice: u16, kept: HeldSlot, takes: bool) {
+        let Some(slice) = self.slices.get_mut(usize::from(slice)) else { return };
+        let held = match kept {
             HeldSlot::MissQueue => &mut slice.queued,
             HeldSlot::Posted => &mut slice.posted,
+        };
+        *held = if takes { *held + 1 } else { *held - 1 };
+    }
+
+    /// Sends an access of a plan to its channel: L2's as any other of L2's, that of an SM on a stack without leaving the stack.
+    #[inline]
+    fn side_to_dram(&mut self, access: DramAccess, ready: u64) {
+        if access.slice == NO_SLICE {
+            let controller = u64::from(self.config.dram.controller_cycles);
+            self.enqueue_at_channel(access, self.config.clock.l2.edge(Cycles(ready + controller)));
+        } else {
+            self.send_to_dram(access, ready);
         }
     }
 
@@ -461,11 +543,11 @@ impl Machine {
     /// A write is posted: its step ends when the channel's queue has it.
     fn step_to_dram(&mut self, step: u32, home: Home, at: LocalAddr, sectors: SectorMask, dir: Dir, now: u64) {
         if dir == Dir::Write {
-            self.send_to_dram(home.access_at(at, sectors, dir, NONE), now);
+            self.side_to_dram(home.access_at(at, sectors, dir, NONE), now);
             self.end_step(step);
         } else {
             let tag = Event::new(Event::STEP, step).0;
-            self.send_to_dram(home.access_at(at, sectors, dir, tag), now);
+            self.side_to_dram(home.access_at(at, sectors, dir, tag), now);
         }
     }
 
@@ -489,9 +571,9 @@ impl Machine {
                 if let Some((_, sectors)) = left {
                     sides.count(TrafficId::METADATA, Dir::Write, false, u64::from(sectors.count()) * SECTOR_BYTES);
                 }
-                self.send_to_dram(home.access_at(at, sector, Dir::Read, tag), hit);
+                self.side_to_dram(home.access_at(at, sector, Dir::Read, tag), hit);
                 if let Some((at, sectors)) = left {
-                    self.send_to_dram(home.access_at(at, sectors, Dir::Write, NONE), hit);
+                    self.side_to_dram(home.access_at(at, sectors, Dir::Write, NONE), hit);
                 }
             }
         }
