@@ -116,9 +116,25 @@ impl Description {
         out.join(format!("{}-{}", self.name, &self.key()[..12]))
     }
 
-    /// The name of the result in a store: 32 hexadecimal digits of `XXH3` over the identity.
+    /// The name of the result in a store: 32 hexadecimal digits of `XXH3` over the identity. Of files it knows what they are called
+    /// and what they held, not where they lie.
     pub fn key(&self) -> String {
-        format!("{:032x}", xxh3_128(Value::Object(self.identity()).to_string().as_bytes()))
+        format!("{:032x}", self.key_number())
+    }
+
+    /// The key as a number, for those who keep many.
+    pub fn key_number(&self) -> u128 {
+        let called = |path: &str| Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut moved = self.clone();
+        for (path, _) in &mut moved.inputs {
+            *path = called(path);
+        }
+        for value in moved.settings.values_mut() {
+            if self.inputs.iter().any(|(path, _)| path == value) {
+                *value = called(value);
+            }
+        }
+        xxh3_128(Value::Object(moved.identity()).to_string().as_bytes())
     }
 }
 

@@ -6,7 +6,7 @@
 //! machine it was made on, or on how often the sweep was interrupted.
 
 use crate::plan::Worth;
-use crate::points::Points;
+use crate::points::{Point, Points};
 use crate::record::Record;
 use crate::store::Store;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ use strata_core::files::AtomicFile;
 use strata_parquet::{Kind, ParquetError, TableWriter, Values};
 use strata_run::{LabError, VERSION};
 
-/// Rows that are held in memory at once.
+/// Rows that are held in memory at once, as numbers: a record is dropped when its row was taken from it.
 const ROWS_PER_GROUP: usize = 1024;
 
 /// What the point is of, as the record has it, and as the column is called.
@@ -35,7 +35,7 @@ const TOTALS: [(&str, &str); 8] = [
 ];
 
 /// Writes the file, whole or not at all.
-pub fn collect(points: &Points, store: &Store, plan: &str, target: &Path) -> Result<(), LabError> {
+pub fn collect(points: &Points<'_>, store: &Store, plan: &str, target: &Path) -> Result<(), LabError> {
     let unwritable = |e| LabError::io("write", target, e);
     let file = AtomicFile::create(target).map_err(unwritable)?;
     let written = write(file, points, store, plan).map_err(|e| unwritable(std::io::Error::other(e)))?;
@@ -48,13 +48,13 @@ struct Statistic {
     whole: bool,
 }
 
-fn write<W: Write + Send>(file: W, points: &Points, store: &Store, plan: &str) -> Result<W, ParquetError> {
+fn write<W: Write + Send>(file: W, points: &Points<'_>, store: &Store, plan: &str) -> Result<W, ParquetError> {
     let statistics = statistics(points, store);
-    let axes: Vec<(&String, Kind)> = points.axes.iter().map(|axis| (axis, kind_of(points, axis))).collect();
+    let axes = axes(points);
     let mut columns: Vec<(String, Kind)> = vec![("point".into(), Kind::Whole), ("key".into(), Kind::Text)];
     columns.extend(TEXTS.map(|(column, _)| (column.to_owned(), Kind::Text)));
     columns.push(("seed".into(), Kind::Whole));
-    columns.extend(axes.iter().map(|(axis, kind)| ((*axis).clone(), *kind)));
+    columns.extend(axes.iter().cloned());
     columns.extend([("passed".into(), Kind::Truth), ("error".into(), Kind::Text), ("source".into(), Kind::Text)]);
     columns.extend(TOTALS.map(|(name, _)| (name.to_owned(), if name == "ipc" { Kind::Real } else { Kind::Whole })));
     let kind = |statistic: &Statistic| if statistic.whole { Kind::Whole } else { Kind::Real };
@@ -63,57 +63,96 @@ fn write<W: Write + Send>(file: W, points: &Points, store: &Store, plan: &str) -
     units.extend(statistics.iter().map(|(path, statistic)| (path.clone(), json!(statistic.unit))));
     let texts = [
         ("strata", json!({ "version": VERSION }).to_string()),
-        ("axes", json!(points.axes).to_string()),
+        ("axes", json!(points.axes()).to_string()),
         ("units", Value::Object(units).to_string()),
         ("plan", plan.to_owned()),
     ];
     let mut table = TableWriter::new(file, &columns, &texts)?;
-    for group in points.list.chunks(ROWS_PER_GROUP) {
-        let records: Vec<Option<Record>> = group.iter().map(|point| store.record(&point.key)).collect();
-        let of = |read: &dyn Fn(&Record) -> Option<f64>, kind: Kind| {
-            let numbers = records.iter().map(|record| record.as_ref().and_then(read));
-            match kind {
-                Kind::Whole => Values::Whole(numbers.map(|number| number.map(|n| n as i64)).collect()),
-                _ => Values::Real(numbers.collect()),
+    for first in (0..points.len()).step_by(ROWS_PER_GROUP) {
+        let last = points.len().min(first + ROWS_PER_GROUP);
+        let mut group: Vec<Values> = columns.iter().map(|(_, kind)| empty(*kind, last - first)).collect();
+        for number in first..last {
+            let point = points.point(number);
+            let record = store.record(&point.key);
+            let cells = row(&point, record.as_ref(), store, &axes, &statistics);
+            for (column, cell) in group.iter_mut().zip(cells) {
+                put(column, cell);
             }
-        };
-        let text = |read: &dyn Fn(&Record) -> Option<String>| {
-            Values::Text(records.iter().map(|record| record.as_ref().and_then(read)).collect())
-        };
-        let mut values = vec![
-            Values::Whole(group.iter().map(|point| Some(point.number as i64)).collect()),
-            Values::Text(group.iter().map(|point| Some(point.key.clone())).collect()),
-        ];
-        values.extend(TEXTS.map(|(_, key)| text(&|record| record.text_of(key).map(str::to_owned))));
-        let seeds = records.iter().map(|record| record.as_ref().and_then(Record::seed).map(|seed| seed as i64));
-        values.push(Values::Whole(seeds.collect()));
-        for (axis, kind) in &axes {
-            let given = group.iter().map(|point| point.settings.iter().find(|(key, _)| key == *axis));
-            let given: Vec<Option<&str>> = given.map(|found| found.map(|(_, value)| value.as_str())).collect();
-            values.push(axis_values(&given, *kind));
         }
-        values.push(Values::Truth(records.iter().map(|record| record.as_ref().and_then(Record::passed)).collect()));
-        let errors = records.iter().zip(group).map(|(record, point)| match record {
-            Some(record) => record.failure(),
-            None => Some(store.failure(&point.key).unwrap_or_else(|| "it did not run".to_owned())),
-        });
-        values.push(Values::Text(errors.collect()));
-        values.push(text(&|record| record.text_of("source").map(str::to_owned)));
-        for (name, _) in TOTALS {
-            values.push(of(&|record| record.total(name), if name == "ipc" { Kind::Real } else { Kind::Whole }));
-        }
-        for (path, statistic) in &statistics {
-            values.push(of(&|record| record.number(path), kind(statistic)));
-        }
-        table.group(values)?;
+        table.group(group)?;
     }
     table.finish()
 }
 
+/// One value of a row.
+enum Cell {
+    Truth(Option<bool>),
+    Number(Option<f64>),
+    /// A whole number of any size.
+    Whole(Option<i64>),
+    Text(Option<String>),
+}
+
+/// The row of a point, in the order of the columns.
+fn row(
+    point: &Point,
+    record: Option<&Record>,
+    store: &Store,
+    axes: &[(String, Kind)],
+    statistics: &BTreeMap<String, Statistic>,
+) -> Vec<Cell> {
+    let text = |key: &str| Cell::Text(record.and_then(|record| record.text_of(key)).map(str::to_owned));
+    let mut cells = vec![Cell::Whole(Some(point.number as i64)), Cell::Text(Some(point.key.clone()))];
+    cells.extend(TEXTS.map(|(_, key)| text(key)));
+    cells.push(Cell::Whole(record.and_then(Record::seed).map(|seed| seed as i64)));
+    for (axis, kind) in axes {
+        let given = point.settings.iter().find(|(key, _)| key == axis).map(|(_, value)| value);
+        cells.push(match (kind, given.map(|value| Worth::of(value))) {
+            (Kind::Text, _) => Cell::Text(given.cloned()),
+            (_, Some(Worth::Number(number))) => Cell::Number(Some(number)),
+            _ => Cell::Number(None),
+        });
+    }
+    cells.push(Cell::Truth(record.and_then(Record::passed)));
+    cells.push(Cell::Text(match record {
+        Some(record) => record.failure(),
+        None => Some(store.failure(&point.key).unwrap_or_else(|| "it did not run".to_owned())),
+    }));
+    cells.push(text("source"));
+    cells.extend(TOTALS.map(|(name, _)| Cell::Number(record.and_then(|record| record.total(name)))));
+    cells.extend(statistics.keys().map(|path| Cell::Number(record.and_then(|record| record.number(path)))));
+    cells
+}
+
+/// A column with room for so many values.
+fn empty(kind: Kind, rows: usize) -> Values {
+    match kind {
+        Kind::Truth => Values::Truth(Vec::with_capacity(rows)),
+        Kind::Whole => Values::Whole(Vec::with_capacity(rows)),
+        Kind::Real => Values::Real(Vec::with_capacity(rows)),
+        Kind::Text => Values::Text(Vec::with_capacity(rows)),
+    }
+}
+
+/// Adds a value to its column; one of another kind is none.
+fn put(column: &mut Values, cell: Cell) {
+    match (column, cell) {
+        (Values::Truth(values), Cell::Truth(value)) => values.push(value),
+        (Values::Whole(values), Cell::Whole(value)) => values.push(value),
+        (Values::Whole(values), Cell::Number(value)) => values.push(value.map(|number| number as i64)),
+        (Values::Real(values), Cell::Number(value)) => values.push(value),
+        (Values::Text(values), Cell::Text(value)) => values.push(value),
+        (Values::Truth(values), _) => values.push(None),
+        (Values::Whole(values), _) => values.push(None),
+        (Values::Real(values), _) => values.push(None),
+        (Values::Text(values), _) => values.push(None),
+    }
+}
+
 /// Every statistic that some point has.
-fn statistics(points: &Points, store: &Store) -> BTreeMap<String, Statistic> {
+fn statistics(points: &Points<'_>, store: &Store) -> BTreeMap<String, Statistic> {
     let mut all: BTreeMap<String, Statistic> = BTreeMap::new();
-    for record in points.list.iter().filter_map(|point| store.record(&point.key)) {
+    for record in (0..points.len()).filter_map(|number| store.record(&points.key(number))) {
         for (path, number, unit) in record.stats() {
             match all.get_mut(path) {
                 Some(known) => known.whole &= number.is_u64(),
@@ -124,24 +163,18 @@ fn statistics(points: &Points, store: &Store) -> BTreeMap<String, Statistic> {
     all
 }
 
-/// What the values of a setting are: numbers if all are.
-fn kind_of(points: &Points, axis: &str) -> Kind {
-    let values = points.list.iter().flat_map(|point| &point.settings).filter(|(key, _)| key == axis);
-    values.fold(Kind::Whole, |kind, (_, value)| match (kind, Worth::of(value)) {
-        (Kind::Whole, Worth::Number(number)) if number == number.trunc() && number.abs() < 9e15 => Kind::Whole,
-        (Kind::Whole | Kind::Real, Worth::Number(_)) => Kind::Real,
-        _ => Kind::Text,
-    })
-}
-
-fn axis_values(given: &[Option<&str>], kind: Kind) -> Values {
-    let number = |value: Option<&str>| match value.map(Worth::of) {
-        Some(Worth::Number(number)) => Some(number),
-        _ => None,
-    };
-    match kind {
-        Kind::Whole => Values::Whole(given.iter().map(|value| number(*value).map(|n| n as i64)).collect()),
-        Kind::Real => Values::Real(given.iter().copied().map(number).collect()),
-        _ => Values::Text(given.iter().map(|value| value.map(str::to_owned)).collect()),
+/// The settings that differ, and what their values are: numbers if all are.
+fn axes(points: &Points<'_>) -> Vec<(String, Kind)> {
+    let mut axes: Vec<(String, Kind)> = points.axes().into_iter().map(|axis| (axis, Kind::Whole)).collect();
+    for point in points.iter() {
+        for (axis, value) in &point.settings {
+            let Some((_, kind)) = axes.iter_mut().find(|(known, _)| known == axis) else { continue };
+            *kind = match (*kind, Worth::of(value)) {
+                (Kind::Whole, Worth::Number(number)) if number == number.trunc() && number.abs() < 9e15 => Kind::Whole,
+                (Kind::Whole | Kind::Real, Worth::Number(_)) => Kind::Real,
+                _ => Kind::Text,
+            };
+        }
     }
+    axes
 }

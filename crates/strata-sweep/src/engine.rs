@@ -1,14 +1,15 @@
 //! Carries out the points that a store does not have, on the cores of this machine.
 
-use crate::points::Point;
+use crate::points::{Point, Points};
 use crate::record::Record;
 use crate::store::Store;
+use serde_json::Value;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strata_run::run::Found;
-use strata_run::{Abandoned, LabError, Monitor, StopSign};
+use strata_run::{Abandoned, LabError, Monitor, RunRequest, StopSign};
 
 /// How far a sweep is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,17 +37,18 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Runs every point that has no result, `jobs` at once, and tells how far it is as points begin and end. An error of one point
+/// Runs every point of these numbers that has no result, `jobs` at once, and tells how far it is as points begin and end. An error of one point
 /// stops no other; a store that cannot be written stops the sweep, and so does somebody who gives the sign: then it unwinds.
 pub fn local(
-    points: &[&Point],
+    points: &Points<'_>,
+    numbers: &[usize],
     store: &Store,
     jobs: usize,
     stop: &StopSign,
     tell: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Progress, LabError> {
     let next = AtomicUsize::new(0);
-    let state = Mutex::new((Progress { of: points.len(), ..Progress::default() }, tell));
+    let state = Mutex::new((Progress { of: numbers.len(), ..Progress::default() }, tell));
     let stopped: Mutex<Option<LabError>> = Mutex::new(None);
     let change = |what: &dyn Fn(&mut Progress)| {
         let mut state = lock(&state);
@@ -55,16 +57,17 @@ pub fn local(
         tell(progress);
     };
     let worker = || {
-        while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) {
             if lock(&stopped).is_some() || stop.is_given() {
                 return;
             }
+            let point = points.point(*number);
             let known = store.record(&point.key);
             let ended = if let Some(record) = &known {
                 Ok(record.failure().is_some())
             } else {
                 change(&|progress| progress.running = point.name());
-                run(point, store, stop)
+                run(&point, store, stop)
             };
             match ended {
                 Ok(true) => change(&|progress| progress.failed += 1),
@@ -77,7 +80,7 @@ pub fn local(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..jobs.min(points.len()).max(1) {
+        for _ in 0..jobs.min(numbers.len()).max(1) {
             scope.spawn(worker);
         }
     });
@@ -102,8 +105,8 @@ fn run(point: &Point, store: &Store, stop: &StopSign) -> Result<bool, LabError> 
     let message = match ran {
         Ok(Ok(result)) => {
             let record = Record::of(&result);
-            store.commit(&point.key, folder, &record)?;
-            store.note_time(point, record.seconds());
+            store.commit(&point.key, folder, &record, None)?;
+            store.note_time(&point.request, record.seconds());
             return Ok(record.failure().is_some());
         }
         Ok(Err(error)) if is_of_the_disk(&error) => return Err(error),
@@ -122,6 +125,26 @@ fn run(point: &Point, store: &Store, stop: &StopSign) -> Result<bool, LabError> 
     Ok(true)
 }
 
+/// All of the result of a request: from the store if it is there, else by running it now. What mechanisms find out beforehand is
+/// kept in the store, too, whatever the request says. An error of the program is a result.
+pub fn result(request: RunRequest, store: &Store, stop: &StopSign) -> Result<Value, LabError> {
+    let request = RunRequest { out: Some(store.root().to_owned()), ..request };
+    let found = Found::new(&request)?;
+    let key = found.about().key();
+    if let Some(result) = store.result(&key) {
+        return Ok(result);
+    }
+    let folder = store.begin(&key)?;
+    let monitor = Arc::new(Monitor::default().stopped_by(stop.clone()));
+    let result = found.run_in(folder.path(), &monitor)?;
+    let record = Record::of(&result);
+    store.commit(&key, folder, &record, Some(&result.to_json()))?;
+    store.note_time(&request, record.seconds());
+    store.result(&key).ok_or_else(|| {
+        LabError::Request(format!("the result of {key} is gone from {}: run it again", store.root().display()))
+    })
+}
+
 /// True for errors that every point would have.
 fn is_of_the_disk(error: &LabError) -> bool {
     let kinds = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::ReadOnlyFilesystem];
@@ -129,8 +152,8 @@ fn is_of_the_disk(error: &LabError) -> bool {
 }
 
 /// The points that failed, in the order of the plan: what their result says, or why they have none.
-pub fn failures(points: &[Point], store: &Store) -> Vec<Failure> {
-    let failure = |point: &Point| {
+pub fn failures(points: &Points<'_>, store: &Store) -> Vec<Failure> {
+    let failure = |point: Point| {
         let message = match store.record(&point.key) {
             Some(record) => record.failure()?,
             None => store.failure(&point.key).unwrap_or_else(|| "it did not run".to_owned()),

@@ -45,13 +45,11 @@ impl Point {
     }
 }
 
-/// All points of a plan.
-#[derive(Clone, Debug, Default)]
-pub struct Points {
-    /// In the order of the plan, each once.
-    pub list: Vec<Point>,
-    /// The settings that differ between them, in the order of the plan.
-    pub axes: Vec<String>,
+/// All points of a plan, in the order of the plan, each once. What is kept of one is its key and which combination it is, so
+/// that ten thousand take no more room than a thousand; the rest is said anew whenever somebody asks.
+pub struct Points<'p> {
+    space: Space<'p>,
+    list: Vec<Kept>,
     /// Combinations that are the same run as another.
     pub repeated: usize,
     /// Combinations that constraints leave out.
@@ -60,47 +58,88 @@ pub struct Points {
     pub invalid: usize,
 }
 
-impl Points {
+/// What is kept of a point.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    combination: u32,
+    key: Key,
+}
+
+/// A key as bytes, the last first, so that it needs no alignment.
+type Key = [u8; 16];
+
+impl<'p> Points<'p> {
     /// Those of a plan; results and what is prepared for them go below `out`.
     pub fn of(
-        file: &PlanFile,
-        registry: &Registry,
-        out: &Path,
+        file: &'p PlanFile,
+        registry: &'p Registry,
+        out: &'p Path,
         begins: &mut (dyn FnMut(Step<'_>) + Send),
     ) -> Result<Self, LabError> {
         let space = Space::of(file, registry, out)?;
-        let numbers: Vec<usize> = (0..space.count()?).collect();
-        let name = |number: &usize| format!("point {number}");
-        let made = parallel::map(&numbers, parallel::threads(), name, begins, |number| space.point(*number));
-        let mut points = Self { axes: space.axes(), ..Self::default() };
+        let numbers: Vec<u32> = (0..space.count()?).collect();
+        let name = |number: &u32| format!("point {number}");
+        let made = parallel::map(&numbers, parallel::threads(), name, begins, |number| space.judged(*number));
+        let mut points = Self { space, list: Vec::new(), repeated: 0, excluded: 0, invalid: 0 };
         let (mut known, mut wrong) = (BTreeSet::new(), Vec::new());
-        for one in made {
+        for (combination, one) in numbers.into_iter().zip(made) {
             match one {
-                Made::Point(point) if known.insert(point.key.clone()) => points.list.push(*point),
+                Made::Point(key) if known.insert(key) => points.list.push(Kept { combination, key }),
                 Made::Point(_) => points.repeated += 1,
                 Made::Excluded => points.excluded += 1,
-                Made::Invalid(_) if file.plan.skip_invalid => points.invalid += 1,
-                Made::Invalid(errors) | Made::Wrong(errors) => wrong.extend(errors),
+                Made::LeftOut => points.invalid += 1,
+                Made::Wrong(errors) => wrong.extend(errors),
             }
         }
         wrong.sort_by(|a, b| (a.span.start, &a.message).cmp(&(b.span.start, &b.message)));
         wrong.dedup();
-        if !wrong.is_empty() {
-            return Err(file.wrong(wrong));
-        }
-        for (number, point) in points.list.iter_mut().enumerate() {
-            point.number = number;
-        }
-        Ok(points)
+        if wrong.is_empty() { Ok(points) } else { Err(file.wrong(wrong)) }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The settings that differ between points, in the order of the plan.
+    pub fn axes(&self) -> Vec<String> {
+        self.space.axes()
+    }
+
+    /// The name of a point's result.
+    ///
+    /// # Panics
+    /// If there is no point of that number.
+    pub fn key(&self, number: usize) -> String {
+        format!("{:032x}", u128::from_le_bytes(self.list[number].key))
+    }
+
+    /// A point.
+    ///
+    /// # Panics
+    /// If there is no point of that number.
+    pub fn point(&self, number: usize) -> Point {
+        let (request, settings, _) = self.space.combination(self.list[number].combination);
+        Point { number, key: self.key(number), request, settings }
+    }
+
+    /// One point after another.
+    pub fn iter(&self) -> impl Iterator<Item = Point> + '_ {
+        (0..self.len()).map(|number| self.point(number))
     }
 }
 
 /// What becomes of a combination.
 enum Made {
-    Point(Box<Point>),
+    Point(Key),
     Excluded,
-    /// No machine can be so.
-    Invalid(Vec<Diagnostic>),
+    /// No machine can be so, and the plan says that such are left out.
+    LeftOut,
     /// The plan is wrong.
     Wrong(Vec<Diagnostic>),
 }
@@ -113,8 +152,8 @@ struct Space<'p> {
     programs: Vec<(What, &'p Word)>,
     with: Vec<Combination>,
     gpus: Vec<Option<String>>,
-    /// Settings of each point of the sample.
-    drawn: Vec<Vec<String>>,
+    /// Where in its range each setting of each point of the sample lies, from 0 to 1: point by point.
+    drawn: Vec<f64>,
     /// Where each setting stands in the plan.
     places: BTreeMap<&'p str, &'p Word>,
 }
@@ -175,13 +214,14 @@ impl<'p> Space<'p> {
         let mut extents =
             vec![self.programs.len(), plan.sizes.len(), self.gpus.len(), self.with.len(), plan.list.len()];
         extents.extend(plan.grid.iter().map(|axis| axis.values.len()));
-        extents.extend([self.drawn.len(), plan.seeds.len()]);
+        extents.extend([plan.sample.as_ref().map_or(0, |sample| sample.points), plan.seeds.len()]);
         extents.into_iter().map(|extent| extent.max(1)).collect()
     }
 
-    fn count(&self) -> Result<usize, LabError> {
+    fn count(&self) -> Result<u32, LabError> {
         let product = self.extents().into_iter().try_fold(1usize, usize::checked_mul);
-        product.filter(|count| *count <= MOST_POINTS).ok_or_else(|| {
+        let few = product.filter(|count| *count <= MOST_POINTS).and_then(|count| u32::try_from(count).ok());
+        few.ok_or_else(|| {
             let path = self.file.path().display();
             LabError::Request(format!("`{path}` stands for more than {MOST_POINTS} points: sample some of them"))
         })
@@ -201,11 +241,12 @@ impl<'p> Space<'p> {
         axes
     }
 
-    fn point(&self, number: usize) -> Made {
+    /// One combination: what would be run, the settings that differ, and where the plan names its program.
+    fn combination(&self, number: u32) -> (RunRequest, Vec<(String, String)>, &'p Word) {
         let plan = &self.file.plan;
         let extents = self.extents();
         let mut places = vec![0; extents.len()];
-        let mut rest = number;
+        let mut rest = number as usize;
         for (place, extent) in places.iter_mut().zip(&extents).rev() {
             *place = rest % extent;
             rest /= extent;
@@ -217,9 +258,10 @@ impl<'p> Space<'p> {
         settings.extend(listed.map(|(key, value)| (key.text.clone(), value.clone())));
         let grid = plan.grid.iter().zip(&places[5..]);
         settings.extend(grid.map(|(axis, place)| (axis.key.text.clone(), axis.values[*place].clone())));
-        if let (Some(sample), Some(values)) = (&plan.sample, self.drawn.get(places[places.len() - 2])) {
-            let keys = sample.over.iter().map(|(key, _)| key.text.clone());
-            settings.extend(keys.zip(values.iter().cloned()));
+        if let Some(sample) = &plan.sample {
+            let shares = self.drawn.iter().skip(places[places.len() - 2] * sample.over.len());
+            let over = sample.over.iter().zip(shares);
+            settings.extend(over.map(|((key, spread), share)| (key.text.clone(), spread.drawn(*share))));
         }
         let is_relevant = |key: &str| !with.relevant(&[format!("{key}=")]).is_empty();
         settings.retain(|(key, _)| is_relevant(key));
@@ -236,11 +278,12 @@ impl<'p> Space<'p> {
             out: Some(self.out.to_owned()),
             ..RunRequest::new(what.clone())
         };
-        self.judged(number, request, settings, word)
+        (request, settings, word)
     }
 
     /// Looks a combination up and asks the constraints.
-    fn judged(&self, number: usize, request: RunRequest, settings: Vec<(String, String)>, word: &Word) -> Made {
+    fn judged(&self, number: u32) -> Made {
+        let (request, _, word) = self.combination(number);
         let found = Found::new(&request);
         let plain = match &found {
             // What cannot be may be what a constraint leaves out.
@@ -260,12 +303,9 @@ impl<'p> Space<'p> {
             }
         }
         match found {
-            Err(error) => Made::Invalid(self.placed(&error, word)),
-            Ok(found) => {
-                let key = found.about().key();
-                drop(found);
-                Made::Point(Box::new(Point { number, key, request, settings }))
-            }
+            Err(_) if self.file.plan.skip_invalid => Made::LeftOut,
+            Err(error) => Made::Wrong(self.placed(&error, word)),
+            Ok(found) => Made::Point(found.about().key_number().to_le_bytes()),
         }
     }
 
@@ -361,11 +401,12 @@ fn unknown_keys(file: &PlanFile, registry: &Registry, machine: &Gpu) -> Vec<Diag
     errors
 }
 
-/// The values of each point of a sample, in the order of its keys.
-fn drawn(file: &PlanFile) -> Vec<Vec<String>> {
+/// Where in their ranges the settings of a sample lie, point by point, in the order of its keys.
+fn drawn(file: &PlanFile) -> Vec<f64> {
     let Some(sample) = &file.plan.sample else { return Vec::new() };
-    let mut points = vec![Vec::with_capacity(sample.over.len()); sample.points];
-    for (axis, (_, spread)) in sample.over.iter().enumerate() {
+    let axes = sample.over.len();
+    let mut shares = vec![0.0; sample.points * axes];
+    for axis in 0..axes {
         // Each axis has its own stream: one more leaves the others as they are.
         let mut random = SplitMix64::new(SplitMix64::at(sample.seed, axis as u64));
         let share = |random: &mut SplitMix64| (random.bits() >> 11) as f64 / (1u64 << 53) as f64;
@@ -375,27 +416,50 @@ fn drawn(file: &PlanFile) -> Vec<Vec<String>> {
                 parts.swap(k, random.below(k as u64 + 1) as usize);
             }
         }
-        for (point, part) in points.iter_mut().zip(parts) {
+        for (place, part) in shares.iter_mut().skip(axis).step_by(axes).zip(parts) {
             let within = share(&mut random);
-            point.push(spread.drawn(match sample.method {
+            *place = match sample.method {
                 Method::Random => within,
                 Method::LatinHypercube => (part as f64 + within) / sample.points as f64,
-            }));
+            };
         }
     }
-    points
+    shares
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn points(plan: &str) -> Result<Points, String> {
+    /// What a plan comes to: its points, the settings that differ, and how many are repeated, excluded and left out.
+    #[derive(Debug)]
+    struct Told {
+        list: Vec<Point>,
+        axes: Vec<String>,
+        repeated: usize,
+        excluded: usize,
+        invalid: usize,
+    }
+
+    fn points(plan: &str) -> Result<Told, String> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("plan.toml");
         std::fs::write(&path, plan).expect("written");
         let file = PlanFile::read(&path).map_err(|error| error.to_string())?;
-        Points::of(&file, &Registry::default(), folder.path(), &mut |_| {}).map_err(|error| error.to_string())
+        let registry = Registry::default();
+        let points = Points::of(&file, &registry, folder.path(), &mut |_| {}).map_err(|error| error.to_string())?;
+        let Points { repeated, excluded, invalid, .. } = points;
+        Ok(Told { list: points.iter().collect(), axes: points.axes(), repeated, excluded, invalid })
+    }
+
+    #[test]
+    fn a_point_is_said_anew_as_it_was_keyed() {
+        let plan = format!(
+            "{HEAD}[sample]\npoints = 8\nover.l2.latency = {{ from = 100, to = 300 }}\nover.sm.count = [4, 8]\n"
+        );
+        for point in points(&plan).expect("points").list {
+            assert_eq!(Found::new(&point.request).expect("it can be").about().key(), point.key, "{}", point.name());
+        }
     }
 
     const HEAD: &str = "programs = ['saxpy']\nsizes = ['tiny']\ngpu = 'titan-v'\n";
@@ -450,11 +514,15 @@ mod tests {
         let (plan, errors) = crate::parse(&text);
         assert_eq!(errors, []);
         let file = PlanFile::of(plan, text, path);
-        let drawn = drawn(&file);
-        let first: BTreeSet<_> = drawn.iter().map(|values| values[0].clone()).collect();
-        assert_eq!(first.len(), 16, "{drawn:?}");
-        assert_eq!(drawn.iter().filter(|values| values[1] == "x").count(), 8);
+        let shares = drawn(&file);
+        let over = &file.plan.sample.as_ref().expect("a sample").over;
+        let values = |axis: usize| -> Vec<String> {
+            shares.iter().skip(axis).step_by(2).map(|share| over[axis].1.drawn(*share)).collect()
+        };
+        let (first, second) = (values(0), values(1));
+        assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), 16, "{first:?}");
+        assert_eq!(second.iter().filter(|value| *value == "x").count(), 8);
         let sorted: Vec<_> = (0..16).map(|k| k.to_string()).collect();
-        assert_ne!(drawn.iter().map(|values| values[0].clone()).collect::<Vec<_>>(), sorted, "shuffled");
+        assert_ne!(first, sorted, "shuffled");
     }
 }

@@ -3,7 +3,7 @@
 //! A task is this command line again, on one chunk of the same plan and the same store, which lies on a file system that all
 //! nodes share. Points are there whole or not at all, so a task that is killed and requeued goes on where it stopped.
 
-use crate::points::Point;
+use crate::points::Points;
 use crate::store::{Estimate, Store};
 use serde_json::{Value, json};
 use std::io::ErrorKind;
@@ -42,7 +42,7 @@ pub struct Submitted {
 }
 
 /// Cuts points into tasks of about the wanted length.
-pub fn chunks<'p>(points: &[&'p Point], estimate: Estimate, task_minutes: f64) -> Vec<Vec<&'p Point>> {
+pub fn chunks(points: &[usize], estimate: Estimate, task_minutes: f64) -> Vec<Vec<usize>> {
     let seconds = estimate.seconds + estimate.unknown as f64 * UNKNOWN_SECONDS;
     let wanted = (seconds / (task_minutes * 60.0).max(1.0)).ceil() as usize;
     let count = wanted.clamp(1, MOST_TASKS).min(points.len().max(1));
@@ -50,12 +50,18 @@ pub fn chunks<'p>(points: &[&'p Point], estimate: Estimate, task_minutes: f64) -
     (0..count).map(|task| points.iter().skip(task).step_by(count).copied().collect()).collect()
 }
 
-/// Submits tasks for the points that have no result.
-pub fn submit(points: &[&Point], store: &Store, folder: &Path, options: &Options) -> Result<Submitted, LabError> {
-    let estimate = store.estimate(points.iter().copied());
-    let chunks = chunks(points, estimate, options.task_minutes);
-    let keys: Vec<Vec<&str>> =
-        chunks.iter().map(|chunk| chunk.iter().map(|point| point.key.as_str()).collect()).collect();
+/// Submits tasks for the points of these numbers.
+pub fn submit(
+    points: &Points<'_>,
+    numbers: &[usize],
+    store: &Store,
+    folder: &Path,
+    options: &Options,
+) -> Result<Submitted, LabError> {
+    let estimate = store.estimate(numbers.iter().map(|number| points.point(*number)));
+    let chunks = chunks(numbers, estimate, options.task_minutes);
+    let keys_of = |chunk: &Vec<usize>| chunk.iter().map(|number| points.key(*number)).collect();
+    let keys: Vec<Vec<String>> = chunks.iter().map(keys_of).collect();
     let place = absolute(&folder.join(format!("tasks-{}.json", std::process::id())))?;
     files::write_text(&place, &format!("{}\n", json!(keys))).map_err(|e| LabError::io("write", &place, e))?;
     let mut command = options.command.clone();
@@ -85,14 +91,15 @@ pub fn submit(points: &[&Point], store: &Store, folder: &Path, options: &Options
 /// Waits until no task of the array is left, and tells now and then how many points have a result or failed.
 pub fn wait(
     submitted: &Submitted,
-    points: &[&Point],
+    points: &Points<'_>,
+    numbers: &[usize],
     store: &Store,
     tell: &mut dyn FnMut(usize),
 ) -> Result<(), LabError> {
     loop {
         std::thread::sleep(ASK_EVERY);
-        let is_ended = |point: &&&Point| store.record(&point.key).is_some() || store.failure(&point.key).is_some();
-        tell(points.iter().filter(is_ended).count());
+        let is_ended = |key: &String| store.record(key).is_some() || store.failure(key).is_some();
+        tell(numbers.iter().map(|number| points.key(*number)).filter(is_ended).count());
         let queue = Command::new("squeue").args(["--noheader", "--jobs", &submitted.job]).output();
         let queue = queue.map_err(|e| not_there("squeue", e))?;
         let told = String::from_utf8_lossy(&queue.stderr);
@@ -135,23 +142,15 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_run::{RunRequest, What};
 
     #[test]
     fn tasks_last_about_as_long_as_wanted() {
-        let point = |number| Point {
-            number,
-            key: number.to_string(),
-            request: RunRequest::new(What::Workload("x".into())),
-            settings: Vec::new(),
-        };
-        let points: Vec<Point> = (0..100).map(point).collect();
-        let points: Vec<&Point> = points.iter().collect();
+        let points: Vec<usize> = (0..100).collect();
         let cut = |seconds, unknown| chunks(&points, Estimate { seconds, unknown }, 5.0);
         assert_eq!(cut(0.0, 100).iter().map(Vec::len).collect::<Vec<_>>(), [25, 25, 25, 25]);
         assert_eq!(cut(10.0, 0).len(), 1);
         assert_eq!(cut(1e9, 0).len(), 100);
-        let mut all: Vec<usize> = cut(0.0, 100).iter().flatten().map(|point| point.number).collect();
+        let mut all: Vec<usize> = cut(0.0, 100).concat();
         all.sort_unstable();
         assert_eq!(all, (0..100).collect::<Vec<_>>());
     }

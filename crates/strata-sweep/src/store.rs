@@ -2,25 +2,27 @@
 //!
 //! | below the store | what it is |
 //! | --- | --- |
-//! | `points/ab/<key>/` | a point: `point.json`, and what mechanisms and programs saved; there whole or not at all |
+//! | `points/ab/<key>/` | a point: `point.json`, and what mechanisms and programs saved; there whole or not at all. Where somebody asked for all of a result, with its launches and slices, `result.json`, too |
 //! | `failures/<key>.txt` | why a point has no result; gone once it has one |
 //! | `sweeps/<name>-<hash>/` | a sweep: its plan, `results.parquet` |
 //! | `times.jsonl` | how long points took, for estimates; nothing depends on it |
 //! | `surveys/` and the like | what mechanisms found out before a run |
 
-use crate::points::Point;
+use crate::points::{Point, Points};
 use crate::record::Record;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use strata_core::files::{self, AtomicFolder};
 use strata_core::fnv::Fnv1a64;
-use strata_run::{LabError, What};
+use strata_run::{LabError, RunRequest, What};
 
 /// What a point's folder is told by.
 const RECORD: &str = "point.json";
+/// Everything that a run found out.
+const RESULT: &str = "result.json";
 
 /// A store of results.
 #[derive(Clone, Debug)]
@@ -44,6 +46,14 @@ impl Store {
         let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
         let place = data.map(|data| data.join("stratasim/store"));
         place.ok_or_else(|| LabError::Request("there is no home directory: name a store with `--store DIR`".into()))
+    }
+
+    /// The folder of a store, absolute: the one that was named, or where they are.
+    pub fn place(named: Option<&Path>) -> Result<PathBuf, LabError> {
+        match named {
+            Some(named) => std::path::absolute(named).map_err(|e| LabError::io("find", named, e)),
+            None => Self::default_place(),
+        }
     }
 
     /// A store that can be written; it is made if it is not there.
@@ -75,15 +85,34 @@ impl Store {
         Record::parse(&fs::read(self.point(key).join(RECORD)).ok()?, key)
     }
 
+    /// All of the result of a key, if somebody wanted that before; where it lies now is in `host`.
+    pub fn result(&self, key: &str) -> Option<Value> {
+        let folder = self.point(key);
+        // It was there before the record, and a torn one is none.
+        self.record(key)?;
+        let mut result: Value = serde_json::from_slice(&fs::read(folder.join(RESULT)).ok()?).ok()?;
+        (result["key"] == key).then(|| result["host"]["directory"] = json!(folder.display().to_string()))?;
+        Some(result)
+    }
+
     /// Begins a point; what is written into the folder appears with the record.
     pub(crate) fn begin(&self, key: &str) -> Result<AtomicFolder, LabError> {
         let place = self.point(key);
         AtomicFolder::create(&place).map_err(|e| LabError::io("write", &place, e))
     }
 
-    /// Puts a point into the store.
-    pub(crate) fn commit(&self, key: &str, folder: AtomicFolder, record: &Record) -> Result<(), LabError> {
+    /// Puts a point into the store, with all of its result if that is wanted.
+    pub(crate) fn commit(
+        &self,
+        key: &str,
+        folder: AtomicFolder,
+        record: &Record,
+        whole: Option<&Value>,
+    ) -> Result<(), LabError> {
         let unwritable = |e| LabError::io("write", &self.point(key), e);
+        if let Some(result) = whole {
+            fs::write(folder.path().join(RESULT), format!("{result}\n")).map_err(unwritable)?;
+        }
         fs::write(folder.path().join(RECORD), record.text()).map_err(unwritable)?;
         folder.commit(RECORD).map_err(unwritable)?;
         let _ = fs::remove_file(self.failed(key));
@@ -118,29 +147,30 @@ impl Store {
     }
 
     /// The folder of a sweep: the same points are the same sweep.
-    pub fn sweep(&self, name: &str, points: &[Point]) -> PathBuf {
+    pub fn sweep(&self, name: &str, points: &Points<'_>) -> PathBuf {
         let mut hash = Fnv1a64::default();
-        for point in points {
-            hash.feed(point.key.as_bytes());
+        for number in 0..points.len() {
+            hash.feed(points.key(number).as_bytes());
         }
         self.root.join("sweeps").join(format!("{name}-{}", &hash.to_string()[..12]))
     }
 
     /// Notes how long a point took. One line is one write: writers do not mix.
-    pub(crate) fn note_time(&self, point: &Point, seconds: f64) {
-        let line = json!({ "point": kind_of(point), "seconds": (seconds * 1e3).round() / 1e3 });
+    pub(crate) fn note_time(&self, request: &RunRequest, seconds: f64) {
+        let line = json!({ "point": kind_of(request), "seconds": (seconds * 1e3).round() / 1e3 });
         let file = OpenOptions::new().create(true).append(true).open(self.root.join("times.jsonl"));
         // An estimate that is not there is no reason to stop.
         let _ = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
     }
 
     /// How long points will take, by those like them that ran before.
-    pub fn estimate<'p>(&self, points: impl Iterator<Item = &'p Point>) -> Estimate {
-        let text = fs::read_to_string(self.root.join("times.jsonl")).unwrap_or_default();
+    pub fn estimate(&self, points: impl Iterator<Item = Point>) -> Estimate {
+        let times = fs::File::open(self.root.join("times.jsonl")).map(BufReader::new);
         let mut known: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-        for line in text.lines() {
+        // Line by line: there is one for every point that ever ran.
+        for line in times.into_iter().flat_map(BufRead::lines).map_while(Result::ok) {
             // A line that was cut off says nothing.
-            let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
+            let Ok(line) = serde_json::from_str::<Value>(&line) else { continue };
             let Some((point, seconds)) = line["point"].as_str().zip(line["seconds"].as_f64()) else { continue };
             // On any machine, too: better than nothing.
             let shorter = point.split_once(" on ").map_or(point, |(program, _)| program);
@@ -151,7 +181,7 @@ impl Store {
         }
         let mut estimate = Estimate::default();
         for point in points {
-            let kind = kind_of(point);
+            let kind = kind_of(&point.request);
             let shorter = kind.split_once(" on ").map_or(kind.as_str(), |(program, _)| program);
             match known.get(&kind).or_else(|| known.get(shorter)) {
                 Some((sum, count)) => estimate.seconds += sum / count,
@@ -163,8 +193,7 @@ impl Store {
 }
 
 /// What points have in common that take about as long.
-fn kind_of(point: &Point) -> String {
-    let request = &point.request;
+fn kind_of(request: &RunRequest) -> String {
     let size = match (&request.what, &request.size) {
         (What::Workload(_), None) => "small",
         (_, size) => size.as_deref().unwrap_or_default(),

@@ -19,14 +19,33 @@ pub use strata_learn::dataset::Protocol;
 pub use strata_learn::quantise::Precision;
 pub use strata_learn::spec::Kind;
 pub use study::{Row, Study, study, study_tables, table, to_json};
+pub(crate) use trace::{TRACE, recording};
 pub use trace::{Traced, record};
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
+use strata_core::fnv::Fnv1a64;
 use strata_core::nearest::suggestion;
 use strata_learn::LearnError;
 use strata_run::LabError;
+
+/// The sources of this module.
+const HERE: [&str; 7] = [
+    include_str!("attention.rs"),
+    include_str!("beside.rs"),
+    include_str!("fit.rs"),
+    include_str!("judged.rs"),
+    include_str!("mod.rs"),
+    include_str!("study.rs"),
+    include_str!("trace.rs"),
+];
+
+/// A hash of the sources that a trained predictor and what is said of it depend on: of this module, and of what learns.
+pub(crate) fn sources() -> String {
+    let learning = strata_source::hash_of(&["strata-learn"]).unwrap_or_default();
+    format!("{learning:016x}{}", Fnv1a64::of(HERE.concat().as_bytes()))
+}
 
 /// What there is too little of, if that is the error.
 pub(crate) fn too_little(error: &LabError) -> Option<&str> {
@@ -90,6 +109,19 @@ pub fn named<T: Copy>(what: &str, text: &str, all: &[T], name: impl Fn(T) -> &'s
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_source_of_this_module_is_in_the_hash() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/prefetch");
+        let mut texts: Vec<String> = std::fs::read_dir(folder)
+            .expect("sources")
+            .map(|entry| std::fs::read_to_string(entry.expect("a file").path()).expect("text"))
+            .collect();
+        let mut known = HERE.map(str::to_owned).to_vec();
+        texts.sort();
+        known.sort();
+        assert!(texts == known, "a file is missing in `HERE`");
+    }
 
     #[test]
     fn nothing_of_another_kind_is_written_over() {

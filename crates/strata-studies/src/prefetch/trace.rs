@@ -37,19 +37,27 @@ impl Traced {
     }
 }
 
+/// The file beside its result in which a run keeps the requests to the GMMU.
+pub(crate) const TRACE: &str = "gmmu.parquet";
+
+/// A request that records what reaches the GMMU.
+pub(crate) fn recording(mut request: RunRequest) -> Result<RunRequest, LabError> {
+    request.with = combination("uvm")?;
+    // Before those of the request, which may change it.
+    request.set.insert(0, "uvm.prefetcher=none".to_owned());
+    request.set.push("uvm.trace=on".to_owned());
+    Ok(request)
+}
+
 /// Runs a program with unified memory on the machine of the request and puts its requests to the GMMU into `output`.
 ///
 /// Pages come on demand unless the request says otherwise: what one prefetcher hides is not there for another to learn. The
 /// paper's traces must have been made so, too: only then does one delta make up 99 % of the requests of ATAX and BICG (its
 /// section 5.3: 0.9926), since warps that wait for the same page stay together.
-pub fn record(mut request: RunRequest, output: &Path, monitor: &Arc<Monitor>) -> Result<Traced, LabError> {
+pub fn record(request: RunRequest, output: &Path, monitor: &Arc<Monitor>) -> Result<Traced, LabError> {
     may_write(Output::Trace, output)?;
-    request.with = combination("uvm")?;
-    // Before those of the request, which may change it.
-    request.set.insert(0, "uvm.prefetcher=none".to_owned());
-    request.set.push("uvm.trace=on".to_owned());
-    let result = run(&request, monitor)?;
-    let made = result.host.directory.join("gmmu.parquet");
+    let result = run(&recording(request)?, monitor)?;
+    let made = result.host.directory.join(TRACE);
     // The result's own copy is not needed twice; between file systems a rename is not possible.
     std::fs::rename(&made, output)
         .or_else(|_| std::fs::copy(&made, output).map(|_| ()))

@@ -51,6 +51,11 @@ pub enum Block {
         /// What it shows.
         caption: String,
     },
+    /// Files that lie beside the page, by name.
+    Files {
+        /// Their names.
+        names: Vec<String>,
+    },
     /// What is shown when it is asked for.
     Details {
         /// What it is about.

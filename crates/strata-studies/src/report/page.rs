@@ -141,6 +141,8 @@ impl Figure {
                 blocks.push(Block::Picture { source, caption: caption.clone() });
             }
         }
+        let kinds = ["csv"].into_iter().chain(self.chart.as_ref().map(|_| "svg"));
+        blocks.push(Block::Files { names: kinds.map(|kind| format!("{}.{kind}", self.id)).collect() });
         let table = Block::Table(self.table());
         if self.chart.is_some() && self.rows.len() > 12 {
             blocks.push(Block::Details { title: format!("Table: {} rows", self.rows.len()), blocks: vec![table] });
@@ -269,5 +271,6 @@ mod tests {
         let saved = std::fs::read_to_string(directory.path().join("reproduction.json")).expect("there");
         assert!(saved.contains("\"document\""), "`strata report` makes the page anew");
         assert!(directory.path().join("figure-1.csv").is_file());
+        assert!(html.contains("\"figure-1.csv\""), "the page links what lies beside it");
     }
 }

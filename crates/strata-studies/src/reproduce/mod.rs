@@ -6,6 +6,7 @@ mod cmd;
 mod headline;
 mod measured;
 mod paper;
+mod redrawn;
 mod runs;
 mod scale_model;
 mod tom;
@@ -17,11 +18,13 @@ use by_program::Subject;
 use headline::headline;
 use measured::{geometric_mean, mean};
 use paper::PaperNumbers;
+use runs::Runs;
 use std::path::PathBuf;
 use strata_core::nearest::suggestion;
 use strata_run::DEFAULT_OUT;
 use strata_run::LabError;
 use strata_run::Step;
+use strata_sweep::Store;
 use verdict::beside;
 
 pub use measured::Measured;
@@ -96,8 +99,10 @@ pub struct ReproduceRequest {
     pub part: Option<String>,
     /// Which programs and figures, if not all.
     pub selection: Selection,
-    /// Where figures and results go; `None` means `strata-out`.
+    /// Where figures go; `None` means `strata-out`.
     pub out: Option<PathBuf>,
+    /// The store of runs; `None` means the user's.
+    pub store: Option<PathBuf>,
 }
 
 /// Some of a paper's programs and figures.
@@ -150,13 +155,15 @@ pub fn reproduce(
     let part = request.part.as_deref();
     check_part(request.paper, part)?;
     request.selection.check(request.paper)?;
+    let runs = Runs::below(&Store::place(request.store.as_deref())?)?;
     let (mut page, rows) = match request.paper {
-        Paper::Buddy => buddy::reproduce(request.effort, &directory, begins)?,
-        Paper::Cmd => cmd::reproduce(request.effort, &directory, begins)?,
-        Paper::Uvm => uvm::reproduce(request.effort, part, &directory, begins)?,
-        Paper::Tom => tom::reproduce(request.effort, &request.selection, &directory, begins)?,
+        Paper::Buddy => buddy::reproduce(request.effort, &directory, &runs, begins)?,
+        Paper::Cmd => cmd::reproduce(request.effort, &runs, begins)?,
+        Paper::Uvm => uvm::reproduce(request.effort, part, &runs, begins)?,
+        Paper::Tom => tom::reproduce(request.effort, &request.selection, &runs, begins)?,
     };
     page.summary = Some(beside(&rows));
+    redrawn::redraw(&mut page, &rows);
     // The page of a part stands beside that of the whole, and uses the same runs.
     directory.extend(part);
     directory.extend(request.selection.folder());

@@ -1,43 +1,30 @@
-//! The timed runs of a study.
-//!
-//! Each result lies on disk below a folder that is named after the executable which made it. So a study that was
-//! interrupted goes on where it stopped, and one of another build, whose machine may be another, begins anew.
+//! The timed runs of a study: those of every store, by what they depend on. So a study that was interrupted goes on where it stopped,
+//! what two studies have in common is run once, and a rebuild of what changes no result discards nothing.
 
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use strata_core::fnv::Fnv1a64;
-use strata_run::LabError;
-use strata_run::Monitor;
-use strata_run::RunRequest;
-use strata_run::run;
+use std::path::Path;
+use strata_run::{LabError, RunRequest, StopSign};
+use strata_sweep::{Store, engine};
 
 /// Where the runs of a study lie.
 pub(super) struct Runs {
-    folder: PathBuf,
+    store: Store,
 }
 
 impl Runs {
-    /// Those of this executable, below the study's directory.
-    pub(super) fn below(directory: &Path) -> Result<Self, LabError> {
-        let executable = std::env::current_exe().map_err(|e| LabError::io("find", Path::new("this executable"), e))?;
-        let hash = Fnv1a64::of_file(&executable).map_err(|e| LabError::io("read", &executable, e))?.to_string();
-        Ok(Self { folder: directory.join(format!("runs-{}", &hash[..12])) })
+    /// Those of the store in this folder.
+    pub(super) fn below(folder: &Path) -> Result<Self, LabError> {
+        Ok(Self { store: Store::open(folder)? })
     }
 
-    /// The folder they lie in.
+    /// The folder they lie in, with what was found out beforehand.
     pub(super) fn folder(&self) -> &Path {
-        &self.folder
+        self.store.root()
     }
 
-    /// The result of a request: from disk if it is there, else by running it. `request.out` is ours to choose.
+    /// The result of a request: from the store if it is there, else by running it. `request.out` is ours to choose.
     pub(super) fn measure(&self, request: RunRequest) -> Result<Measured, LabError> {
-        let request = RunRequest { out: Some(self.folder.clone()), ..request };
-        let result = match run::saved(&request)? {
-            Some(result) => result,
-            None => run::run(&request, &Arc::new(Monitor::default()))?.to_json(),
-        };
-        Ok(Measured(result))
+        engine::result(request, &self.store, &StopSign::default()).map(Measured)
     }
 }
 
@@ -94,9 +81,9 @@ mod tests {
     use strata_run::What;
 
     #[test]
-    fn a_result_on_disk_is_taken_as_it_is() {
+    fn a_result_in_the_store_is_taken_as_it_is() {
         let directory = tempfile::tempdir().expect("a folder");
-        let runs = Runs::below(directory.path()).expect("an executable");
+        let runs = Runs::below(directory.path()).expect("a store");
         let request = RunRequest {
             size: Some("tiny".into()),
             gpu: Some("titan-v".into()),
@@ -107,9 +94,9 @@ mod tests {
         let again = runs.measure(request.clone()).expect("it is there");
         assert_eq!(first.0, again.0, "wall-clock times, too: it did not run twice");
 
-        let saved = std::fs::read_dir(&runs.folder).expect("there").next().expect("one").expect("readable").path();
-        std::fs::write(saved.join("result.json"), "{ \"cycles\": ").expect("written");
+        std::fs::write(first.directory().join("result.json"), "{ \"cycles\": ").expect("written");
         let anew = runs.measure(request).expect("it runs");
         assert_eq!(anew.total("cycles"), first.total("cycles"), "half a result is none");
+        assert_eq!(anew.directory(), first.directory());
     }
 }

@@ -6,8 +6,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::{Path, PathBuf};
 
-/// From now on a signal that ends us removes the folders of results below `out` that this process has begun.
-/// In a program that calls us, signals are its own affair.
+/// From now on a signal that ends us removes the folders of results below `out`, or in the store there, that this process has
+/// begun. In a program that calls us, signals are its own affair.
 pub(super) fn leave_nothing_in(out: &Path) {
     if Caller::here().is_some() {
         return;
@@ -20,7 +20,8 @@ pub(super) fn leave_nothing_in(out: &Path) {
             for folder in begun(&out) {
                 let _ = std::fs::remove_dir_all(folder);
             }
-            output::message("stopped: nothing of this run was saved\n");
+            let kept = if is_store(&out) { "runs that ended are kept" } else { "nothing of this run was saved" };
+            output::message(&format!("stopped: {kept}\n"));
             std::process::exit(128 + signal);
         }
     });
@@ -33,5 +34,16 @@ fn begun(out: &Path) -> Vec<PathBuf> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         name.starts_with('.') && name.ends_with(".partial") && name.contains(&own)
     };
-    std::fs::read_dir(out).into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_own).collect()
+    let below = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let groups = below(&points(out)).flat_map(|group| below(&group).collect::<Vec<_>>());
+    below(out).chain(groups).filter(is_own).collect()
+}
+
+/// Where the points of a store are.
+fn points(store: &Path) -> PathBuf {
+    store.join("points")
+}
+
+fn is_store(folder: &Path) -> bool {
+    points(folder).is_dir()
 }

@@ -5,6 +5,7 @@ use crate::output::{self, Failure};
 use crate::progress::Series;
 use std::process::ExitCode;
 use strata_lab::reproduce::{Effort, Paper, ReproduceRequest, Selection, reproduce as run, to_json};
+use strata_lab::sweep::Store;
 
 pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, Failure> {
     let effort = match (args.quick, args.full) {
@@ -12,11 +13,19 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, Failure> {
         (_, true) => Effort::Full,
         _ => Effort::Standard,
     };
+    super::interrupt::leave_nothing_in(&Store::place(args.store.as_deref())?);
     let mut rows = Vec::new();
     for paper in Paper::named(&args.paper)? {
         let mut line = Series::new();
         let selection = Selection { programs: args.program.clone(), figure: args.figure.clone() };
-        let request = ReproduceRequest { paper, effort, part: args.part.clone(), selection, out: args.out.clone() };
+        let request = ReproduceRequest {
+            paper,
+            effort,
+            part: args.part.clone(),
+            selection,
+            out: args.out.clone(),
+            store: args.store.clone(),
+        };
         let reproduction = run(&request, &mut |step| line.begins(step.done, step.of, step.name))?;
         drop(line);
         if !args.json {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-use strata_lab::sweep::{PlanFile, Point, Points, Store, collect, engine, slurm};
+use strata_lab::sweep::{PlanFile, Points, Store, collect, engine, slurm};
 use strata_lab::{LabError, Registry, parallel};
 
 /// Failures that are written out; all are in the results.
@@ -15,36 +15,35 @@ const MOST_TOLD: usize = 20;
 
 pub(crate) fn sweep(args: &Sweep, registry: &Registry) -> Result<ExitCode, Failure> {
     let file = PlanFile::read(&args.plan)?;
-    let root = args.store.clone().map_or_else(Store::default_place, Ok)?;
-    let root = std::path::absolute(&root).map_err(|e| LabError::io("find", &root, e))?;
+    let root = Store::place(args.store.as_deref())?;
     // A dry run writes nothing.
     let store = if args.dry_run { Store::at(&root) } else { Store::open(&root)? };
     let mut line = Series::new();
     let points = Points::of(&file, registry, &root, &mut |step| line.begins(step.done, step.of, "looking points up"))?;
     drop(line);
-    let left: Vec<&Point> = points.list.iter().filter(|point| store.record(&point.key).is_none()).collect();
+    let left: Vec<usize> = (0..points.len()).filter(|number| store.record(&points.key(*number)).is_none()).collect();
     let jobs = args.jobs.map_or_else(parallel::threads, usize::from);
     if args.dry_run {
         return dry_run(args, &points, &left, &store, jobs);
     }
     if let Some(chunks) = &args.task {
         let keys = slurm::task(chunks)?;
-        let mine: Vec<&Point> = left.into_iter().filter(|point| keys.contains(&point.key)).collect();
-        run_here(&mine, &store, jobs)?;
+        let mine: Vec<usize> = left.into_iter().filter(|number| keys.contains(&points.key(*number))).collect();
+        run_here(&points, &mine, &store, jobs)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let folder = store.sweep(&file.name(), &points.list);
+    let folder = store.sweep(&file.name(), &points);
     match args.engine {
-        Engine::Local => run_here(&left, &store, jobs)?,
-        Engine::Slurm => run_on_slurm(args, &left, &store, &folder)?,
+        Engine::Local => run_here(&points, &left, &store, jobs)?,
+        Engine::Slurm => run_on_slurm(args, &points, &left, &store, &folder)?,
     }
     let results = folder.join("results.parquet");
     strata_lab::write_text(&folder.join("plan.toml"), &file.text)?;
     for target in [Some(&results), args.results.as_ref()].into_iter().flatten() {
         collect::collect(&points, &store, &file.text, target)?;
     }
-    let failed = engine::failures(&points.list, &store);
-    let done = points.list.len() - failed.len();
+    let failed = engine::failures(&points, &store);
+    let done = points.len() - failed.len();
     if args.json {
         let list: Vec<Value> =
             failed.iter().map(|one| json!({ "point": one.number, "name": one.name, "message": one.message })).collect();
@@ -56,7 +55,7 @@ pub(crate) fn sweep(args: &Sweep, registry: &Registry) -> Result<ExitCode, Failu
         output::json(&told)?;
     } else {
         let ran = left.len();
-        let mut text = format!("{} points: {ran} ran, {} were there\n", points.list.len(), points.list.len() - ran);
+        let mut text = format!("{} points: {ran} ran, {} were there\n", points.len(), points.len() - ran);
         text.push_str(&left_out(&points));
         text.push_str(&listed(&failed));
         text.extend(["strata show ", &results.display().to_string(), "\n"]);
@@ -82,11 +81,11 @@ fn listed(failed: &[engine::Failure]) -> String {
 }
 
 /// What became of the combinations of a plan.
-fn counts(points: &Points, left: usize) -> Value {
+fn counts(points: &Points<'_>, left: usize) -> Value {
     json!({
-        "points": points.list.len(),
-        "done": points.list.len() - left,
-        "reused": points.list.len() - left,
+        "points": points.len(),
+        "done": points.len() - left,
+        "reused": points.len() - left,
         "failed": [],
         "repeated": points.repeated,
         "excluded": points.excluded,
@@ -94,7 +93,7 @@ fn counts(points: &Points, left: usize) -> Value {
     })
 }
 
-fn left_out(points: &Points) -> String {
+fn left_out(points: &Points<'_>) -> String {
     let parts = [
         (points.repeated, "are the same run as another"),
         (points.excluded, "are excluded by constraints"),
@@ -104,8 +103,8 @@ fn left_out(points: &Points) -> String {
     told.map(|(count, what)| format!("{count} combinations {what}\n")).collect::<Vec<_>>().concat()
 }
 
-fn dry_run(args: &Sweep, points: &Points, left: &[&Point], store: &Store, jobs: usize) -> Result<ExitCode, Failure> {
-    let estimate = store.estimate(left.iter().copied());
+fn dry_run(args: &Sweep, points: &Points<'_>, left: &[usize], store: &Store, jobs: usize) -> Result<ExitCode, Failure> {
+    let estimate = store.estimate(left.iter().map(|number| points.point(*number)));
     let seconds = estimate.seconds / jobs as f64;
     if args.json {
         let mut told = counts(points, left.len());
@@ -115,8 +114,7 @@ fn dry_run(args: &Sweep, points: &Points, left: &[&Point], store: &Store, jobs: 
         output::json(&told)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut lines =
-        vec![format!("{} points, of which {} have a result\n", points.list.len(), points.list.len() - left.len())];
+    let mut lines = vec![format!("{} points, of which {} have a result\n", points.len(), points.len() - left.len())];
     lines.push(left_out(points));
     let known = left.len() - estimate.unknown;
     if known > 0 {
@@ -132,9 +130,9 @@ fn dry_run(args: &Sweep, points: &Points, left: &[&Point], store: &Store, jobs: 
 }
 
 /// Runs points on this machine.
-fn run_here(points: &[&Point], store: &Store, jobs: usize) -> Result<(), LabError> {
+fn run_here(points: &Points<'_>, numbers: &[usize], store: &Store, jobs: usize) -> Result<(), LabError> {
     let mut line = Series::new();
-    let ran = engine::local(points, store, jobs, &output::stop_sign(), &mut |progress| {
+    let ran = engine::local(points, numbers, store, jobs, &output::stop_sign(), &mut |progress| {
         let ended = progress.done + progress.reused + progress.failed;
         let failed = if progress.failed > 0 { format!("{} failed, ", progress.failed) } else { String::new() };
         line.begins(ended, progress.of, &format!("{failed}{}", progress.running));
@@ -153,28 +151,43 @@ fn run_here(points: &[&Point], store: &Store, jobs: usize) -> Result<(), LabErro
 const MOST_ARRAYS: usize = 3;
 
 /// Runs points as a job array and waits for them; what tasks that died left over goes into another array.
-fn run_on_slurm(args: &Sweep, points: &[&Point], store: &Store, folder: &Path) -> Result<(), LabError> {
-    let mut left = points.to_vec();
+fn run_on_slurm(
+    args: &Sweep,
+    points: &Points<'_>,
+    numbers: &[usize],
+    store: &Store,
+    folder: &Path,
+) -> Result<(), LabError> {
+    let mut left = numbers.to_vec();
     for _ in 0..MOST_ARRAYS {
         if left.is_empty() {
             break;
         }
-        run_array(args, &left, store, folder)?;
-        left.retain(|point| store.record(&point.key).is_none() && store.failure(&point.key).is_none());
+        run_array(args, points, &left, store, folder)?;
+        left.retain(|number| {
+            let key = points.key(*number);
+            store.record(&key).is_none() && store.failure(&key).is_none()
+        });
     }
     Ok(())
 }
 
-fn run_array(args: &Sweep, points: &[&Point], store: &Store, folder: &Path) -> Result<(), LabError> {
+fn run_array(
+    args: &Sweep,
+    points: &Points<'_>,
+    numbers: &[usize],
+    store: &Store,
+    folder: &Path,
+) -> Result<(), LabError> {
     let absolute = |path: &PathBuf| std::path::absolute(path).map_err(|e| LabError::io("find", path, e));
     let mut command = output::this_command()?;
     let words = [Path::new("sweep"), &absolute(&args.plan)?, Path::new("--store"), store.root()];
     command.extend(words.iter().map(|word| word.display().to_string()));
     let options = slurm::Options { task_minutes: args.task_minutes, sbatch: args.slurm.clone(), command };
-    let submitted = slurm::submit(points, store, folder, &options)?;
-    output::message(&format!("Slurm job {}: {} tasks for {} points\n", submitted.job, submitted.tasks, points.len()));
+    let submitted = slurm::submit(points, numbers, store, folder, &options)?;
+    output::message(&format!("Slurm job {}: {} tasks for {} points\n", submitted.job, submitted.tasks, numbers.len()));
     let mut line = Series::new();
-    slurm::wait(&submitted, points, store, &mut |ended| {
-        line.begins(ended, points.len(), &format!("job {}", submitted.job));
+    slurm::wait(&submitted, points, numbers, store, &mut |ended| {
+        line.begins(ended, numbers.len(), &format!("job {}", submitted.job));
     })
 }

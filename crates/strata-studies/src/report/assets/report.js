@@ -354,6 +354,7 @@
       case "table": return table(data);
       case "heat": return heat(data);
       case "picture": return element("figure", {}, element("img", { src: data.source, alt: data.caption }), element("figcaption", {}, data.caption));
+      case "files": return element("p", { class: "files" }, "Beside this page: ", ...data.names.flatMap((name, k) => [k ? ", " : "", element("a", { href: name }, name)]));
       case "details": {
         // Made when it is opened: most never are.
         const made = element("details", {}, element("summary", {}, data.title));

@@ -31,6 +31,7 @@ const SEEDS: [u64; 3] = [1, 2, 3];
 pub(super) fn reproduce(
     effort: Effort,
     directory: &Path,
+    runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
     let (judged, timed): (_, _) = match effort {
@@ -40,7 +41,7 @@ pub(super) fn reproduce(
     };
     let links: &[u32] = if effort == Effort::Quick { &[50, 150] } else { &[50, 100, 150, 200] };
     let inputs = Inputs { programs: &PROGRAMS, profiled: "small", judged, timed, links, seed: SEEDS[0] };
-    let (mut page, mut rows) = study(inputs, effort == Effort::Full, directory, begins)?;
+    let (mut page, mut rows) = study(inputs, effort == Effort::Full, directory, runs, begins)?;
     let (figure, correlation) = figure_11(begins)?;
     page.figures.push(figure);
     let printed = PaperNumbers::of(Paper::Buddy).get("simulator_correlation.theirs");
@@ -53,11 +54,12 @@ fn study(
     inputs: Inputs,
     seeds: bool,
     directory: &Path,
+    runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
     let paper = PaperNumbers::of(Paper::Buddy);
     let memories = memory::study(inputs, directory, begins)?;
-    let timings = timing::study(&memories, inputs, &Runs::below(directory)?, begins)?;
+    let timings = timing::study(&memories, inputs, runs, begins)?;
     let subjects: Vec<_> = memories.iter().zip(&timings).map(|(memory, timing)| Subject { memory, timing }).collect();
 
     let mut figures = vec![
@@ -296,9 +298,10 @@ mod tests {
     fn every_figure_is_made_and_saved() {
         const SOME: [Program; 3] = [PROGRAMS[1], PROGRAMS[9], PROGRAMS[15]];
         let directory = tempfile::tempdir().expect("a folder");
+        let runs = Runs::below(&directory.path().join("store")).expect("a store");
         let (profiled, judged, timed) = ("tiny", "tiny", "tiny");
         let inputs = Inputs { programs: &SOME, profiled, judged, timed, links: &[50, 150], seed: 1 };
-        let (page, rows) = study(inputs, false, directory.path(), &mut |_| ()).expect("it runs");
+        let (page, rows) = study(inputs, false, directory.path(), &runs, &mut |_| ()).expect("it runs");
         page.save(&[], directory.path()).expect("saved");
         for figure in &page.figures {
             assert!(!figure.rows.is_empty(), "{}", figure.id);

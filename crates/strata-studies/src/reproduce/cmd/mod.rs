@@ -14,7 +14,6 @@ use super::runs::Runs;
 use super::{Effort, Paper, PaperNumbers, Row};
 use crate::report::Page;
 use rows::rows;
-use std::path::Path;
 use strata_cmd::Area;
 use strata_cmd::settings::{CMD as CMD_SETTINGS, Scheme as Deduplication, Settings};
 use strata_core::settings::Settings as Values;
@@ -26,7 +25,7 @@ use timing::{Machine, Timing};
 /// Runs everything and makes the page.
 pub(super) fn reproduce(
     effort: Effort,
-    directory: &Path,
+    runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
     let extent = match effort {
@@ -35,7 +34,7 @@ pub(super) fn reproduce(
         Effort::Full => Extent::Full,
     };
     let sizes = Sizes { own: extent.size(), models: Extent::Quick.size() };
-    study(&PROGRAMS, extent, sizes, directory, begins)
+    study(&PROGRAMS, extent, sizes, runs, begins)
 }
 
 /// Sizes of inputs: of the study itself, and of the parts of the machine that it shows beside it.
@@ -49,17 +48,16 @@ fn study(
     programs: &[Program],
     extent: Extent,
     sizes: Sizes,
-    directory: &Path,
+    runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
-    let runs = Runs::below(directory)?;
     let machine = if extent == Extent::Quick { Machine::ScaleModel } else { Machine::Whole };
-    let timings = timing::study(programs, sizes.own, machine, &extent.schemes(), &runs, begins)?;
+    let timings = timing::study(programs, sizes.own, machine, &extent.schemes(), runs, begins)?;
     // The same that a quick study would say, from fewer runs.
     let pair = [Scheme::Baseline, CMD];
     let models = match extent {
         Extent::Quick => Vec::new(),
-        _ => timing::study(programs, sizes.models, Machine::ScaleModel, &pair, &runs, begins)?,
+        _ => timing::study(programs, sizes.models, Machine::ScaleModel, &pair, runs, begins)?,
     };
     let wrong = [failures(&timings), failures(&models)].concat();
     if !wrong.is_empty() {
@@ -139,7 +137,8 @@ mod tests {
     #[test]
     fn a_full_study_has_figures_for_all_that_it_runs() {
         let directory = tempfile::tempdir().expect("a folder");
-        let (page, rows) = study(&[PROGRAMS[8]], Extent::Full, TINY, directory.path(), &mut |_| ()).expect("it runs");
+        let runs = Runs::below(directory.path()).expect("a store");
+        let (page, rows) = study(&[PROGRAMS[8]], Extent::Full, TINY, &runs, &mut |_| ()).expect("it runs");
         let figure = |id: &str| page.figures.iter().find(|figure| figure.id == id).expect("it is on the page");
         for id in ["limits", "later", "hash-interval", "area"] {
             let first = &figure(id).rows[0];
@@ -159,7 +158,8 @@ mod tests {
     fn every_figure_is_made() {
         let programs = [PROGRAMS[4], PROGRAMS[6], PROGRAMS[8]];
         let directory = tempfile::tempdir().expect("a folder");
-        let (page, rows) = study(&programs, Extent::Quick, TINY, directory.path(), &mut |_| ()).expect("it runs");
+        let runs = Runs::below(directory.path()).expect("a store");
+        let (page, rows) = study(&programs, Extent::Quick, TINY, &runs, &mut |_| ()).expect("it runs");
         let words_alone = ["area", "contradictions"];
         for figure in page.figures.iter().filter(|figure| !words_alone.contains(&figure.id.as_str())) {
             // Every program, and means of all programs and of two groups that say how many they cover.

@@ -9,12 +9,12 @@ mod suite;
 mod sweeps;
 mod timing;
 
+use super::redrawn::id_of;
 use super::runs::Runs;
 use super::{Effort, Row, Selection};
 use crate::report::{Figure, Page};
 use figures::Made;
 use rows::rows;
-use std::path::Path;
 use strata_core::nearest::suggestion;
 use strata_run::LabError;
 use strata_run::Step;
@@ -25,7 +25,7 @@ use timing::Timing;
 pub(super) fn reproduce(
     effort: Effort,
     selection: &Selection,
-    directory: &Path,
+    runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
     let programs = selected_programs(&selection.programs)?;
@@ -35,7 +35,7 @@ pub(super) fn reproduce(
         None if effort == Effort::Quick => plan.sweeps.clear(),
         None => {}
     }
-    let (page, mut rows) = study(&programs, effort, &plan, directory, begins)?;
+    let (page, mut rows) = study(&programs, effort, &plan, runs, begins)?;
     if selection.figure.is_some() {
         let ids: Vec<_> = plan.figures.iter().chain(&plan.sweeps).map(|made| made.id).collect();
         rows.retain(|row| ids.contains(&id_of(row.item).as_str()));
@@ -52,11 +52,6 @@ fn selected_programs(names: &[String]) -> Result<Vec<Program>, LabError> {
     }
     let chosen = |program: &Program| names.is_empty() || names.iter().any(|name| is(program, name));
     Ok(PROGRAMS.into_iter().filter(chosen).collect())
-}
-
-/// What an item of the paper is called among the figures: `Section 6.5` is `section-6-5`.
-fn id_of(item: &str) -> String {
-    item.to_lowercase().replace([' ', '.'], "-")
 }
 
 /// What is to be made.
@@ -104,15 +99,14 @@ fn study(
     programs: &[Program],
     effort: Effort,
     plan: &Plan,
-    directory: &Path,
+    runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
-    let runs = Runs::below(directory)?;
     let mut timed = |effort: Effort, figures: &[Made]| -> Result<Vec<Timing>, LabError> {
         if figures.is_empty() {
             return Ok(Vec::new());
         }
-        let timings = timing::study(programs, effort, &schemes(figures), &runs, begins)?;
+        let timings = timing::study(programs, effort, &schemes(figures), runs, begins)?;
         let wrong = failures(&timings);
         if wrong.is_empty() {
             Ok(timings)
@@ -161,8 +155,9 @@ mod tests {
         let tiny = |name: &str| PROGRAMS.into_iter().find(|p| p.name == name).expect("known").tiny();
         let programs = [tiny("KM"), tiny("RD")];
         let directory = tempfile::tempdir().expect("a folder");
+        let runs = Runs::below(directory.path()).expect("a store");
         let plan = Plan { figures: figures::all(), sweeps: sweeps::all() };
-        let (page, rows) = study(&programs, Effort::Quick, &plan, directory.path(), &mut |_| ()).expect("it runs");
+        let (page, rows) = study(&programs, Effort::Quick, &plan, &runs, &mut |_| ()).expect("it runs");
         let ids: Vec<_> = page.figures.iter().map(|figure| &figure.id).collect();
         let made = plan.figures.iter().chain(&plan.sweeps).map(|made| made.id);
         assert_eq!(ids, made.collect::<Vec<_>>(), "figures carry the names that they are selected by");
@@ -177,7 +172,6 @@ mod tests {
             assert!(row.paper_value.is_some(), "{}: {}", row.item, row.metric);
         }
 
-        let runs = Runs::below(directory.path()).expect("there");
         let timings = timing::study(&programs, Effort::Quick, &schemes(&plan.figures), &runs, &mut |_| ())
             .expect("they are there");
         for t in &timings {

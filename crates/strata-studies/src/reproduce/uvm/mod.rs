@@ -19,7 +19,6 @@ use super::{Effort, Measured, Paper, PaperNumbers, Row, Standing, geometric_mean
 use crate::report::{Figure, Page};
 use crate::reproduce::by_program::ALL;
 use predicting::{NEVER_SEEN, PIPELINED, Predicting, REVISED};
-use std::path::Path;
 use strata_run::LabError;
 use strata_run::Step;
 use suite::{PERCENTS, PROGRAMS, Program, Scheme};
@@ -35,7 +34,7 @@ const JUDGED: &str = "judged";
 pub(super) fn reproduce(
     effort: Effort,
     part: Option<&str>,
-    directory: &Path,
+    runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
     let title = "Prefetching for unified memory, reproduced".into();
@@ -47,14 +46,14 @@ pub(super) fn reproduce(
     };
     let makes = |name: &str| part.is_none_or(|part| part == name);
     if makes(JUDGED) {
-        let programs = judging::study(effort, judging::SIZES, &Runs::below(directory)?, begins)?;
+        let programs = judging::study(effort, judging::SIZES, runs, begins)?;
         add((judging::figures(&programs), Vec::new()));
     }
     if makes(LOOP) {
-        add(study(&PROGRAMS, "paper-uvm", effort, directory, begins)?);
+        add(study(&PROGRAMS, "paper-uvm", effort, runs, begins)?);
     }
     if makes(LEARNING) {
-        add(learning::study(effort, &Runs::below(directory)?, begins)?);
+        add(learning::study(effort, runs, begins)?);
     }
     Ok((page, rows))
 }
@@ -68,12 +67,11 @@ fn study(
     programs: &[Program],
     size: &str,
     effort: Effort,
-    directory: &Path,
+    runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Vec<Figure>, Vec<Row>), LabError> {
     let paper = PaperNumbers::of(Paper::Uvm);
-    let runs = Runs::below(directory)?;
-    let timings = timing::study(programs, size, |program| Scheme::of(program, effort), &runs, begins)?;
+    let timings = timing::study(programs, size, |program| Scheme::of(program, effort), runs, begins)?;
     no_failures(&timings)?;
     let mut all = vec![figures::programs(&timings), figures::table_10(&timings, &paper)];
     all.extend(figures::table_11(&timings, &paper));
@@ -81,7 +79,7 @@ fn study(
     all.extend(in_the_loop::figures(&timings, &paper));
     if effort != Effort::Quick {
         let schemes = |_: &Program| Predicting::of_unseen();
-        let unseen = timing::study(&NEVER_SEEN, size, schemes, &runs, begins)?;
+        let unseen = timing::study(&NEVER_SEEN, size, schemes, runs, begins)?;
         no_failures(&unseen)?;
         all.extend(in_the_loop::never_seen(&unseen));
         all.push(ceiling::ceiling(&timings)?);
@@ -189,8 +187,8 @@ mod tests {
     fn every_figure_is_made() {
         let programs = [PROGRAMS[0], PROGRAMS[3], PROGRAMS[8]];
         let directory = tempfile::tempdir().expect("a folder");
-        let (figures, rows) =
-            study(&programs, "tiny", Effort::Standard, directory.path(), &mut |_| ()).expect("it runs");
+        let runs = Runs::below(directory.path()).expect("a store");
+        let (figures, rows) = study(&programs, "tiny", Effort::Standard, &runs, &mut |_| ()).expect("it runs");
         let of_the_baseline =
             ["table-10", "table-11", "table-11-charged", "figure-11", "drivers-rule", "oversubscription-125-time"];
         let of_predictors = [

@@ -34,7 +34,7 @@ fn of(
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Vec<Figure>, Vec<Row>), LabError> {
     let paper = PaperNumbers::of(Paper::Uvm);
-    let learned = Trainings { folder: runs.folder(), extent }.all(programs, begins)?;
+    let learned = Trainings { runs, extent }.all(programs, begins)?;
     Ok((figures::all(&learned, &paper, extent.side.is_some()), rows(&learned, &paper)))
 }
 
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn predictors_are_trained_once_and_judged_beside_the_paper() {
         let directory = tempfile::tempdir().expect("a folder");
-        let runs = Runs::below(directory.path()).expect("an executable");
+        let runs = Runs::below(directory.path()).expect("a store");
         let programs: Vec<Program> = PROGRAMS.into_iter().filter(|program| program.name == "nw").collect();
         let amount = |sequences, epochs| Amount { sequences, transformer_epochs: 1, epochs };
         let main_only = Extent { main: amount(200, 3), side: None, is_full: false };

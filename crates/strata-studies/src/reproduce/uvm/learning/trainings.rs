@@ -1,15 +1,14 @@
-//! Traces and trainings on disk: a study that was interrupted goes on where it stopped.
+//! Traces and trainings in the store: a study that was interrupted goes on where it stopped.
 
 use super::suite::{Extent, Job, LOOKED_INTO, Program, jobs};
 use crate::prefetch::{self, Attention, Fitting, Row, Study};
+use crate::reproduce::runs::Runs;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use strata_core::files;
 use strata_core::fnv::Fnv1a64;
-use strata_run::LabError;
-use strata_run::{Monitor, Step};
-use strata_run::{RunRequest, What};
+use strata_run::{LabError, RunRequest, Step, What};
 
 /// What was learned of one program.
 pub(super) struct Learned {
@@ -31,9 +30,9 @@ impl Learned {
     }
 }
 
-/// Traces and trainings below a folder.
+/// Trainings on traces, kept in the store of runs under what they depend on.
 pub(super) struct Trainings<'a> {
-    pub(super) folder: &'a Path,
+    pub(super) runs: &'a Runs,
     pub(super) extent: Extent,
 }
 
@@ -63,20 +62,13 @@ impl Trainings<'_> {
 
     /// The trace of a program, recorded if it is not there.
     fn trace(&self, program: &Program) -> Result<PathBuf, LabError> {
-        let path = self.folder.join("traces").join(format!("{}.parquet", program.name));
-        if !path.exists() {
-            let request = RunRequest {
-                size: Some(program.size.to_owned()),
-                gpu: Some("gtx1080ti".to_owned()),
-                out: Some(self.folder.to_owned()),
-                ..RunRequest::new(What::Workload(program.name.to_owned()))
-            };
-            // Under another name until it is whole.
-            let unfinished = path.with_extension("unfinished");
-            prefetch::record(request, &unfinished, &Arc::new(Monitor::default()))?;
-            std::fs::rename(&unfinished, &path).map_err(|error| LabError::io("write", &path, error))?;
-        }
-        Ok(path)
+        let request = RunRequest {
+            size: Some(program.size.to_owned()),
+            gpu: Some("gtx1080ti".to_owned()),
+            ..RunRequest::new(What::Workload(program.name.to_owned()))
+        };
+        let measured = self.runs.measure(prefetch::recording(request)?)?;
+        Ok(measured.directory().join(prefetch::TRACE))
     }
 
     /// The rows of a job.
@@ -88,10 +80,11 @@ impl Trainings<'_> {
             checkpoint: None,
         };
         let key = format!("{:?} {:?}", same_on_any_host(&job.fitting), job.precisions);
-        let models = self.saved_rows(program, &key, || prefetch::study(&[trace.to_owned()], &study, &mut |_| ()))?;
+        let models =
+            self.saved_rows(program, trace, &key, || prefetch::study(&[trace.to_owned()], &study, &mut |_| ()))?;
         // Tables are judged again at once where a training takes minutes: they are kept apart.
         let key = format!("tables {:?}", same_on_any_host(&job.fitting));
-        let tables = self.saved_rows(program, &key, || prefetch::study_tables(trace, &job.fitting))?;
+        let tables = self.saved_rows(program, trace, &key, || prefetch::study_tables(trace, &job.fitting))?;
         let is_model = |row: &Value| !row["latency_ns"].is_null();
         Ok(models.into_iter().filter(is_model).chain(tables).collect())
     }
@@ -100,10 +93,11 @@ impl Trainings<'_> {
     fn saved_rows(
         &self,
         program: &Program,
+        trace: &Path,
         key: &str,
         make: impl FnOnce() -> Result<Vec<Row>, LabError>,
     ) -> Result<Vec<Value>, LabError> {
-        let rows = self.saved(program, key, || match make() {
+        let rows = self.saved(program, trace, key, || match make() {
             Ok(rows) => Ok(prefetch::to_json(&rows)["rows"].take()),
             Err(error) if prefetch::too_little(&error).is_some() => Ok(json!([])),
             Err(error) => Err(error),
@@ -120,25 +114,26 @@ impl Trainings<'_> {
             return Ok(None);
         };
         let key = format!("attention {:?}", same_on_any_host(fitting));
-        let found = self.saved(program, &key, || Ok(json!(prefetch::attention(trace, fitting)?)))?;
+        let found = self.saved(program, trace, &key, || Ok(json!(prefetch::attention(trace, fitting)?)))?;
         serde_json::from_value(found).map_err(|error| LabError::io("read", trace, error.into()))
     }
 
-    /// What a key stands for: from disk if it is there, else made and saved.
+    /// What a key stands for, of this trace and these sources: from disk if it is there, else made and saved.
     fn saved(
         &self,
         program: &Program,
+        trace: &Path,
         key: &str,
         make: impl FnOnce() -> Result<Value, LabError>,
     ) -> Result<Value, LabError> {
-        let folder = self.folder.join("trainings");
-        let path = folder.join(format!("{}-{}.json", program.name, Fnv1a64::of(key.as_bytes())));
+        let trace = Fnv1a64::of_file(trace).map_err(|error| LabError::io("read", trace, error))?;
+        let key = Fnv1a64::of(format!("{key} {trace} {}", prefetch::sources()).as_bytes());
+        let path = self.runs.folder().join("trainings").join(format!("{}-{key}.json", program.name));
         if let Some(rows) = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok()) {
             return Ok(rows);
         }
         let rows = make()?;
-        std::fs::create_dir_all(&folder).map_err(|error| LabError::io("write", &folder, error))?;
-        std::fs::write(&path, rows.to_string()).map_err(|error| LabError::io("write", &path, error))?;
+        files::write_text(&path, &rows.to_string()).map_err(|error| LabError::io("write", &path, error))?;
         Ok(rows)
     }
 }
