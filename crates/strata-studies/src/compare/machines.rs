@@ -164,6 +164,29 @@ pub struct Wanted {
 impl Wanted {
     /// The comparisons that come of it.
     pub fn groups(&self, registry: &Registry) -> Result<Vec<Group>, LabError> {
+        let groups = self.grouped(registry)?;
+        self.all_heard(&groups, registry)?;
+        Ok(groups)
+    }
+
+    /// Refuses a setting of a mechanism that no machine has: it would change nothing, and nobody would know.
+    fn all_heard(&self, groups: &[Group], registry: &Registry) -> Result<(), LabError> {
+        let keys = self.set.iter().map(|one| one.split('=').next().unwrap_or_default());
+        for key in keys.chain(self.vary.iter().map(|(key, _)| key.as_str())) {
+            let Some(mechanism) = registry.of_key(&format!("{key}=")) else { continue };
+            let name = mechanism.name();
+            let mut machines = groups.iter().flat_map(|group| group.schemes.iter().chain([&group.baseline]));
+            if !machines.any(|machine| machine.with.has(name)) {
+                let cure = format!("add it to `--with`: `--with {name}`");
+                return Err(LabError::Request(format!(
+                    "`{key}` is a setting of `{name}`, which none of these machines has: {cure}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn grouped(&self, registry: &Registry) -> Result<Vec<Group>, LabError> {
         let varied = self.varied();
         if self.gpus.is_empty() && varied.is_empty() {
             return self.by_family(registry);
@@ -420,6 +443,23 @@ mod tests {
         let labels: Vec<_> = group.schemes.iter().map(|m| m.label.as_str()).collect();
         assert_eq!((group.baseline.label.as_str(), labels), ("titan-v", vec!["l2.ways=16", "l2.ways=32", "v100"]));
         assert!(varied("l2.ways").is_err() && varied("=1").is_err() && varied("a=1,").is_err());
+    }
+
+    #[test]
+    fn a_setting_goes_to_the_machines_that_have_its_mechanism_and_to_one_at_least() {
+        let with = |names: &[&str], set: &str| Wanted {
+            gpus: vec!["titan-v".into()],
+            schemes: Some(names.iter().map(|name| registry().combination(name).expect("known")).collect()),
+            set: vec![set.to_owned(), "l2.ways=8".to_owned()],
+            ..Wanted::default()
+        };
+        let group = &with(&["bpc", "cmd"], "bpc.codec=raw").groups(registry()).expect("sound")[0];
+        let set = |machine: &Machine| machine.set.clone();
+        assert_eq!(set(&group.baseline), ["l2.ways=8"], "the plain machine has no codec");
+        assert_eq!(set(&group.schemes[0]), ["bpc.codec=raw", "l2.ways=8"]);
+        assert_eq!(set(&group.schemes[1]), ["l2.ways=8"]);
+        let error = with(&["cmd"], "bpc.codec=raw").groups(registry()).expect_err("nobody hears it").to_string();
+        assert!(error.contains("`bpc.codec` is a setting of `bpc`, which none of these machines has"), "{error}");
     }
 
     #[test]

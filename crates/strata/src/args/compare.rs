@@ -16,7 +16,7 @@ Examples:
   strata compare --with cmd --gpu cmd-gddr6 -- ./prog 512    a CUDA program
 
 `+` combines mechanisms in one machine, `,` separates machines; the one that the others are compared with is always there.
-Runs that are saved already are not made again. The report, a CSV file and JSON are saved in strata-out/compare-<hash>/.
+Runs that are in the store already are not made again. The report, a CSV file and JSON are saved in\nstrata-out/compare-<hash>/.
 Exit status: 0 every program passed, 1 one failed, 2 bad usage or bad input.";
 
 /// Run programs on machines side by side and report: speed, traffic, capacity, energy; without arguments every mechanism
@@ -56,9 +56,12 @@ pub(crate) struct Compare {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Directory below which the results are saved [default: strata-out]
+    /// Directory below which the report is saved [default: strata-out]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Where runs are kept [default: stratasim/store in the user's data directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
 }
 
 const REPORT_EXAMPLES: &str = "\

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use strata_lab::compare::{CompareRequest, Wanted, compare as run, save, table, to_json, varied};
-use strata_lab::{DEFAULT_OUT, LabError, Monitor, Registry, RunRequest, What};
+use strata_lab::sweep::{Store, engine};
+use strata_lab::{DEFAULT_OUT, LabError, Registry, RunRequest, StopSign, What};
 
 /// Runs of CUDA programs so far: their files have different names.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -35,12 +36,14 @@ pub(crate) fn compare(args: Compare, registry: &Registry) -> Result<ExitCode, Fa
         scale: args.scale,
     };
     let request = CompareRequest { wanted, seeds: args.seed, out: args.out.clone() };
-    super::interrupt::leave_nothing_in(args.out.as_deref().unwrap_or(Path::new(DEFAULT_OUT)));
+    let store = Store::open(&Store::place(args.store.as_deref())?)?;
+    super::interrupt::leave_nothing_in(store.root());
+    let stop = output::stop_sign();
     let (began, simulated) = (Instant::now(), Mutex::new(Duration::ZERO));
     let mut line = Series::new();
     let comparison = run(&request, registry, &mut |step| line.begins(step.done, step.of, step.name), &|request| {
         let start = Instant::now();
-        let result = result_of(request);
+        let result = result_of(request, &store, &stop);
         *simulated.lock().unwrap_or_else(PoisonError::into_inner) += start.elapsed();
         result
     })?;
@@ -70,15 +73,12 @@ fn command_line() -> String {
     ["strata".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// One result: from disk if it is there, else by running it.
-fn result_of(request: &RunRequest) -> Result<Value, LabError> {
+/// One result: from the store if it is there, else by running it.
+fn result_of(request: &RunRequest, store: &Store, stop: &StopSign) -> Result<Value, LabError> {
     if let What::Program(command) = &request.what {
         return program(request, command);
     }
-    match strata_lab::run::saved(request)? {
-        Some(result) => Ok(result),
-        None => Ok(strata_lab::run(request, &Arc::new(Monitor::default()))?.to_json()),
-    }
+    engine::result(request.clone(), store, stop)
 }
 
 /// A CUDA program, in a process of its own: what it prints goes to standard error.
