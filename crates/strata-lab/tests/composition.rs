@@ -33,6 +33,7 @@ const LINES: u64 = 96;
 
 /// What goes into a machine.
 #[derive(Clone, Copy, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is there or not")]
 struct Mechanisms {
     uvm: bool,
     cmd: bool,

@@ -82,7 +82,8 @@ impl Pick {
 /// # let timing = DramTiming { ccd: 1, ccdl: 2, rrd: 3, rrdl: 0, faw: 0, rcd: 12, ras: 28, rp: 12, rc: 40, cl: 12, wl: 2,
 /// #     wr: 10, cdlr: 3, wtrl: 0, rtw: 0, rtpl: 3, refi: 0, rfc: 0, rfcsb: 0 };
 /// # let config = DramConfig { size: Bytes(1 << 30), channels: 1, bus_bytes: 16, burst: 2, data_rate: 2, bank_groups: 4,
-/// #     banks: 16, row: Bytes(2048), timing, queue: 64, write_queue: 0, write_high: 32, write_low: 16, controller_cycles: 0 };
+/// #     banks: 16, row: Bytes(2048), timing, queue: 64, write_queue: 0, write_high: 32, write_low: 16, controller_cycles: 0,
+/// #     masked_writes: true };
 /// let mut channel = Channel::new(&config)?;
 /// let mut done = Vec::new();
 /// channel.push(100, DramRequest { row: 7, bank: 3, accesses: 1, write: false, tag: 42 });
