@@ -77,6 +77,12 @@ pub(super) const CTRL_ORACLE: Scheme = near("ctrl, oracle", &["tom.mapping=oracl
 /// Beyond the paper: section 6.4 leaves it to others.
 pub(super) const ALU_AWARE: Scheme = near("ALU-aware", &["tom.policy=alu-aware"]);
 pub(super) const ALU_AWARE_4X: Scheme = near("ALU-aware, 4x warps", &["tom.policy=alu-aware", "stacks.warps=192"]);
+/// Beyond the paper: what would wait long for issue slots stays, too.
+pub(super) const QUEUE_AWARE: Scheme = near("queue-aware", &["tom.policy=queue-aware"]);
+pub(super) const QUEUE_AWARE_4X: Scheme =
+    near("queue-aware, 4x warps", &["tom.policy=queue-aware", "stacks.warps=192"]);
+/// Beyond the paper: a warp stays on the stack for the block that comes straight behind.
+pub(super) const BATCHED: Scheme = near("batched per warp", &["tom.batch=per-warp"]);
 /// Figures 11 and 12.
 pub(super) const WARPS_2X: Scheme = near("2x warps", &["stacks.warps=96"]);
 pub(super) const WARPS_4X: Scheme = near("4x warps", &["stacks.warps=192"]);

@@ -12,7 +12,7 @@ use strata_uvm::pcie::Pcie;
 
 /// The least core cycles in which PCI Express carries pages.
 #[derive(Clone, Copy)]
-struct Link {
+pub(super) struct Link {
     /// Before the first page can be asked for: its kernel is launched first.
     launch: f64,
     /// Of a byte, in the largest transfers that the tree makes.
@@ -20,7 +20,7 @@ struct Link {
 }
 
 impl Link {
-    fn new() -> Result<Self, LabError> {
+    pub(super) fn new() -> Result<Self, LabError> {
         let config = gpu(GPU, &[""; 0])?.config;
         let nominal = strata_uvm::SETTINGS.iter().find(|setting| setting.key == "pcie");
         let nominal = nominal.and_then(|setting| setting.default.parse().ok()).unwrap_or(16);
@@ -30,10 +30,14 @@ impl Link {
         Ok(Self { launch: f64::from(config.launch.before), per_byte })
     }
 
+    /// What so many pages take.
+    pub(super) fn cycles_of(self, pages: f64) -> f64 {
+        self.launch + pages * PAGE as f64 * self.per_byte
+    }
+
     /// What the pages that a program accesses take.
     fn cycles(self, t: &Timing) -> Option<f64> {
-        let used = t.point(Scheme::Baseline)?.whole().used;
-        Some(self.launch + used * PAGE as f64 * self.per_byte)
+        Some(self.cycles_of(t.point(Scheme::Baseline)?.whole().used))
     }
 
     /// The tree's time over the least possible one.

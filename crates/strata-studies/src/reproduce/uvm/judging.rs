@@ -4,6 +4,7 @@
 //! All of them run without the baseline's artefact of warps that wait for the link, with demanded pages first. What is charged
 //! is charged to all alike.
 
+use super::ceiling::Link;
 use super::figures::{frame, ratios};
 use super::timing::GPU;
 use crate::mechanisms::combination;
@@ -135,6 +136,8 @@ fn size(program: &str) -> &'static str {
 struct Run {
     /// Of launches, and what the host waited for.
     cycles: f64,
+    /// Pages that it accessed and that came from the host, at least.
+    needed: f64,
     faults: f64,
     predictions: f64,
     of_nothing: f64,
@@ -143,6 +146,8 @@ struct Run {
 /// One program on all machines.
 pub(super) struct Program {
     name: &'static str,
+    /// Core cycles of its launches with everything on the device.
+    on_device: f64,
     runs: Vec<(Setting, Rule, Run)>,
 }
 
@@ -166,6 +171,18 @@ impl Program {
         Rule::SIMPLE.into_iter().filter_map(|rule| self.cycles(setting, rule)).reduce(f64::min)
     }
 
+    /// Core cycles that no prefetcher can do without: the kernels' own, or those in which PCI Express carries what they access,
+    /// whichever are more. Pages that are filled with zeros need not come.
+    fn least(&self, setting: Setting, link: Link) -> Option<f64> {
+        let all = Rule::ALL.into_iter().filter_map(|rule| self.run(setting, rule));
+        Some(self.on_device.max(link.cycles_of(all.map(|run| run.needed).reduce(f64::min)?)))
+    }
+
+    /// How much faster than the best of the simple rules anything could be, at most.
+    fn most(&self, setting: Setting, link: Link) -> Option<f64> {
+        Some(self.best(setting)? / self.least(setting, link)?)
+    }
+
     /// How much faster than that a rule is.
     fn gain(&self, setting: Setting, rule: Rule) -> Option<f64> {
         Some(self.best(setting)? / self.cycles(setting, rule)?)
@@ -184,18 +201,21 @@ pub(super) fn study(
     let jobs: Vec<(&'static str, Setting)> =
         programs.iter().flat_map(|&name| settings.iter().map(move |&setting| (name, setting))).collect();
     let name = |(program, setting): &(&'static str, Setting)| format!("{program}, {}", setting.id);
+    let gpu = |program: &str, with: &str, set| -> Result<RunRequest, LabError> {
+        Ok(RunRequest {
+            size: Some(size_of(program).to_owned()),
+            gpu: Some(GPU.to_owned()),
+            with: combination(with)?,
+            set,
+            ..RunRequest::new(What::Workload(program.to_owned()))
+        })
+    };
     let measured = parallel::map(&jobs, parallel::threads(), name, begins, |&(program, setting)| {
         let mut trace = String::new();
         let mut all = Vec::new();
         for rule in Rule::ALL.into_iter().filter(|&rule| setting.has(rule)) {
             let set = setting.set().into_iter().chain(rule.set(&trace)).collect();
-            let result = runs.measure(RunRequest {
-                size: Some(size_of(program).to_owned()),
-                gpu: Some(GPU.to_owned()),
-                with: combination("uvm")?,
-                set,
-                ..RunRequest::new(What::Workload(program.to_owned()))
-            })?;
+            let result = runs.measure(gpu(program, "uvm", set)?)?;
             if let Some(wrong) = result.error().or_else(|| (!result.passed()).then_some("its result is wrong")) {
                 return Err(LabError::Request(format!("{program}, {}, {}: {wrong}", setting.id, rule.name())));
             }
@@ -204,6 +224,7 @@ pub(super) fn study(
             }
             let run = Run {
                 cycles: result.total("cycles") + result.total("copy_cycles"),
+                needed: (result.count("gpu.uvm.used_pages") - result.count("gpu.uvm.zero_filled_pages")).max(0.0),
                 faults: result.count("gpu.uvm.far_faults"),
                 predictions: result.count("gpu.uvm.predictions.made"),
                 of_nothing: result.count("gpu.uvm.predictions.of_nothing"),
@@ -212,7 +233,14 @@ pub(super) fn study(
         }
         Ok(all)
     });
-    let mut all: Vec<Program> = programs.iter().map(|&name| Program { name, runs: Vec::new() }).collect();
+    let name = |program: &&'static str| format!("{program}, on the device");
+    let on_device = parallel::map(&programs, parallel::threads(), name, begins, |&program| -> Result<f64, LabError> {
+        Ok(runs.measure(gpu(program, "none", Vec::new())?)?.total("cycles"))
+    });
+    let mut all = Vec::new();
+    for (&name, on_device) in programs.iter().zip(on_device) {
+        all.push(Program { name, on_device: on_device?, runs: Vec::new() });
+    }
     for ((name, _), runs) in jobs.iter().zip(measured) {
         let runs = runs?;
         if let Some(program) = all.iter_mut().find(|program| program.name == *name) {
@@ -223,26 +251,29 @@ pub(super) fn study(
 }
 
 /// A figure for each machine that was run.
-pub(super) fn figures(programs: &[Program]) -> Vec<Figure> {
+pub(super) fn figures(programs: &[Program]) -> Result<Vec<Figure>, LabError> {
     let ran = |setting: &Setting| programs.iter().any(|program| program.best(*setting).is_some());
-    SETTINGS
+    let link = Link::new()?;
+    Ok(SETTINGS
         .into_iter()
         .filter(ran)
-        .flat_map(|setting| [speeds(programs, setting), fallback(programs, setting)])
-        .collect()
+        .flat_map(|setting| [speeds(programs, setting, link), fallback(programs, setting)])
+        .collect())
 }
 
-fn speeds(programs: &[Program], setting: Setting) -> Figure {
+fn speeds(programs: &[Program], setting: Setting, link: Link) -> Figure {
     let note = "Whole runs with what the host waits for: the speed of each rule over that of the best of tree, driver's rule and 2 MB on \
                 first touch, for each program the best of its own. `recorded` repeats what the run with first touch touched, 4 MB \
-                ahead: what this machine can reach by knowing. `closed`: the share of the way from the best to that, by logarithms; \
-                nothing where that is no way.";
+                ahead. `most`: over that best, what no prefetcher can exceed: the kernels' own time with everything on the device, or that in \
+                which PCI Express carries the pages they access in transfers of 2 MB, whichever is longer. `closed`: the share of the way from the \
+                best to `most` that the predictor goes, by logarithms; nothing where that is no way.";
     let rules = Rule::ALL.into_iter().filter(|&rule| setting.has(rule));
     let mut columns: Vec<Column<'_, Program>> =
         rules.map(|rule| Column::new(rule.name(), 3, move |p: &Program| p.gain(setting, rule))).collect();
+    columns.push(Column::new("most", 3, move |p: &Program| p.most(setting, link)));
     columns.push(Column::new("closed", 3, move |p: &Program| {
-        let (learned, recorded) = (p.gain(setting, Rule::Learned)?, p.gain(setting, Rule::Recorded)?);
-        (recorded > 1.001).then(|| learned.ln() / recorded.ln())
+        let (learned, most) = (p.gain(setting, Rule::Learned)?, p.most(setting, link)?);
+        (most > 1.001).then(|| learned.ln() / most.ln())
     }));
     by_program(programs, ratios(setting.id, setting.title, note, "over the best simple rule"), &columns)
 }
@@ -296,8 +327,13 @@ mod tests {
             (s, Rule::FirstTouch, run(200.0)),
             (s, Rule::Learned, run(160.0)),
         ];
-        let program = Program { name: "ra", runs };
+        let program = Program { name: "ra", on_device: 100.0, runs };
         assert_eq!((program.best(s), program.gain(s, Rule::Learned)), (Some(200.0), Some(1.25)));
         assert_eq!(program.gain(s, Rule::Recorded), None);
+        let link = Link::new().expect("the machine of the study");
+        let launch = link.cycles_of(0.0);
+        assert_eq!(program.least(s, link), Some(launch.max(100.0)), "nothing has to come");
+        let kernels = Program { on_device: 2.0 * launch, ..program };
+        assert_eq!(kernels.most(s, link), Some(100.0 / launch), "its kernels take longer than the link");
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn reproduce(
     let makes = |name: &str| part.is_none_or(|part| part == name);
     if makes(JUDGED) {
         let programs = judging::study(effort, judging::SIZES, runs, begins)?;
-        add((judging::figures(&programs), Vec::new()));
+        add((judging::figures(&programs)?, Vec::new()));
     }
     if makes(LOOP) {
         add(study(&PROGRAMS, "paper-uvm", effort, runs, begins)?);
