@@ -22,7 +22,7 @@ impl Machine {
         self.probe_fetch(miss, line, sectors);
         if self.sides.is_some() {
             let request = LineRequest::of_l2(home.local, line, sectors, resident, LineKind::Fill);
-            self.submit_to_sides::<true>(&home, &request, miss, ready);
+            self.submit_to_sides::<true, false>(&home, &request, miss, ready);
         } else {
             let tag = Event::new(Event::FILL, miss).0;
             self.send_to_dram(home.access(sectors, Dir::Read, tag), ready);
@@ -41,7 +41,7 @@ impl Machine {
         self.probe_write_back(line, sectors);
         if self.sides.is_some() {
             let request = LineRequest::of_l2(home.local, line, sectors, valid, LineKind::WriteBack);
-            self.submit_to_sides::<false>(&home, &request, NONE, ready);
+            self.submit_to_sides::<false, false>(&home, &request, NONE, ready);
         } else {
             let (write, parts) = (home.access(sectors, Dir::Write, NONE), self.written_in_part(sectors, valid));
             if parts.is_empty() {

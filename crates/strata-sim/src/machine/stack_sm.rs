@@ -90,12 +90,12 @@ impl Machine {
             if let Some(sides) = &mut self.sides {
                 sides.written_near.insert(r.line);
             }
-            self.submit_to_sides::<false>(&home, &asks(LineKind::WriteBack), NONE, ready);
+            self.submit_to_sides::<false, true>(&home, &asks(LineKind::WriteBack), NONE, ready);
             self.end_near_store(request, arrival);
         } else {
             self.stack_stats.near_reads += sectors;
             self.probe_stack_read(request);
-            self.submit_to_sides::<true>(&home, &asks(LineKind::Fill), request, ready);
+            self.submit_to_sides::<true, true>(&home, &asks(LineKind::Fill), request, ready);
         }
     }
 

@@ -306,11 +306,11 @@ impl Machine {
         }
     }
 
-    /// L2 asks memory for something: a fill if a miss waits for it, else a write-back ([`NONE`]). It leaves L2 at L2 cycle `ready`. Who
-    /// looks at no data is asked at once, others when the bytes of memory are at hand.
+    /// L2, or an SM on a stack (`NEAR`), asks memory for something: a fill if a miss waits for it, else a write-back ([`NONE`]). It
+    /// leaves L2 at L2 cycle `ready`. Who looks at no data is asked at once, others when the bytes of memory are at hand.
     #[allow(clippy::inline_always, reason = "as with what it calls")]
     #[inline(always)]
-    pub(super) fn submit_to_sides<const FILLS: bool>(
+    pub(super) fn submit_to_sides<const FILLS: bool, const NEAR: bool>(
         &mut self,
         home: &Home,
         request: &LineRequest<'static>,
@@ -320,7 +320,7 @@ impl Machine {
         if self.sides_look_at_data {
             self.defer(home, request, miss, ready);
         } else {
-            self.plan_and_start::<FILLS>(home, request, miss, ready);
+            self.plan_and_start::<FILLS, NEAR>(home, request, miss, ready);
         }
     }
 
@@ -359,10 +359,15 @@ impl Machine {
                 sides.asked_away(&home, &request);
                 let dir = if miss == NONE { Dir::Write } else { Dir::Read };
                 self.send_to_dram(home.access(request.sectors, dir, answer_tag(&home, miss)), ready);
-            } else if miss == NONE {
-                self.plan_and_start::<false>(&home, &request, miss, ready);
-            } else {
-                self.plan_and_start::<true>(&home, &request, miss, ready);
+                continue;
+            }
+            match (miss != NONE, home.slice == NO_SLICE) {
+                (false, false) => self.plan_and_start::<false, false>(&home, &request, miss, ready),
+                (false, true) => self.plan_and_start::<false, true>(&home, &request, miss, ready),
+                (true, false) => self.plan_and_start::<true, false>(&home, &request, miss, ready),
+                (true, true) => self.plan_and_start::<true, true>(&home, &request, miss, ready),
+            }
+            if miss != NONE {
                 self.check_fill(&home, &request);
             }
         }
@@ -382,14 +387,23 @@ impl Machine {
     }
 
     /// Shows the mechanism a request, and begins what it plans.
-    #[allow(clippy::inline_always, reason = "whether it is a fill is known where it is called, which saves half of it")]
+    #[allow(
+        clippy::inline_always,
+        reason = "what it is and who asks is known where it is called, which saves half of it"
+    )]
     #[inline(always)]
-    fn plan_and_start<const FILLS: bool>(&mut self, home: &Home, request: &LineRequest<'_>, miss: u32, ready: u64) {
+    fn plan_and_start<const FILLS: bool, const NEAR: bool>(
+        &mut self,
+        home: &Home,
+        request: &LineRequest<'_>,
+        miss: u32,
+        ready: u64,
+    ) {
         let parts = if FILLS { SectorMask::NONE } else { self.written_in_part(request.sectors, request.resident) };
         let Some(sides) = &mut self.sides else { return };
         sides.plan.in_part = parts;
         sides.ask::<FILLS>(home.partition, request);
-        if FILLS && sides.plan.fill != request.sectors && home.slice != NO_SLICE {
+        if FILLS && !NEAR && sides.plan.fill != request.sectors {
             let more = sides.plan.fill.without(request.sectors);
             extend_fill(&mut self.misses[miss], &mut self.slices, request.sectors, more);
         }
@@ -399,7 +413,7 @@ impl Machine {
         {
             sides.plan.steps.clear();
             sides.count(why, dir, false, u64::from(sectors.count()) * SECTOR_BYTES);
-            if home.slice == NO_SLICE {
+            if NEAR {
                 self.access_near(home, home.access_at(at, sectors, dir, NONE), miss);
                 return;
             }
