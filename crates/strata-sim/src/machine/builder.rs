@@ -197,7 +197,7 @@ impl MachineBuilder {
         }
         if let Some(Owned { owner, .. }) = self.stored_pages.filter(|pages| !pages.what.is_kept()) {
             return Err(MachineError::Refused(format!(
-                "pages of `{owner}` cannot travel compressed: nothing in this machine compresses; add `buddy` or `bpc`"
+                "pages of `{owner}` cannot travel compressed: nothing in this machine compresses; add a mechanism that compresses memory (`strata mechanisms`)"
             )));
         }
         if let Some(Owned { what: (mechanism, managed), .. }) = self.pagings.pop() {
