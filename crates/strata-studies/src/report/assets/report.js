@@ -276,6 +276,8 @@
         const cell = row[c], made = element("td", words[c] ? {} : { class: "n" });
         if (cell && cell.t !== undefined && cell.c) made.append(element("span", { class: "v " + cell.c }, cell.t));
         else made.textContent = text(cell);
+        // Names and numbers of figures stay in a line.
+        if (made.textContent.length <= 12) made.classList.add("short");
         return made;
       }))));
       count.textContent = kept.length === data.rows.length ? `${kept.length} rows` : `${kept.length} of ${data.rows.length} rows`;
