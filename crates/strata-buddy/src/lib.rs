@@ -50,6 +50,7 @@ mod entry;
 mod mechanism;
 pub mod memory;
 pub mod observation;
+pub mod places;
 mod profile;
 pub mod settings;
 mod shadow;

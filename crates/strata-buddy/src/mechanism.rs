@@ -1,6 +1,7 @@
 //! Buddy Compression and bandwidth-only compression as mechanisms: `buddy` and `bpc`.
 
 use crate::observation::{Observation, Wanted};
+use crate::places::Places;
 use crate::settings::{self, Settings};
 use crate::{Allocations, Annotator, CompressedSide, Design, Purpose, Rule, Targets};
 use serde_json::json;
@@ -98,19 +99,20 @@ impl Mechanism for Buddy {
     }
 
     fn prepare(&self, values: &Values, run: &mut dyn Preparation) -> Result<Box<dyn Prepared>, MechanismError> {
-        let targets = targets(values, run)?;
+        let (targets, places) = targets(values, run)?;
         let paged = run.pages();
         let annotator = Annotator::new(targets.clone(), run.gpu().dram.size).with_pages(paged);
         let books = Books(Arc::new(Mutex::new(annotator)));
-        Ok(Box::new(PreparedBuddy { settings: Settings::of_buddy(values), targets, books, paged }))
+        Ok(Box::new(PreparedBuddy { settings: Settings::of_buddy(values), targets, places, books, paged }))
     }
 }
 
-/// The targets that a run needs: those of its annotation file or, without one, of a profiling pass on a small input.
-fn targets(values: &Values, run: &mut dyn Preparation) -> Result<Targets, MechanismError> {
+/// The targets that a run needs: those of its annotation file or, without one, of a profiling pass on a small input, and where that
+/// saw compressible data.
+fn targets(values: &Values, run: &mut dyn Preparation) -> Result<(Targets, Vec<Places>), MechanismError> {
     let file = values.text("targets");
     if !file.is_empty() {
-        return read_targets(Path::new(file));
+        return Ok((read_targets(Path::new(file))?, Vec::new()));
     }
     if run.runs_once() {
         let reason =
@@ -119,12 +121,13 @@ fn targets(values: &Values, run: &mut dyn Preparation) -> Result<Targets, Mechan
     }
     let seen = Rc::<RefCell<Observation>>::default();
     let watching = Rc::clone(&seen);
-    let look = move |moment: &Moment<'_>| watching.borrow_mut().see(moment, Wanted::default());
+    let look =
+        move |moment: &Moment<'_>| watching.borrow_mut().see(moment, Wanted { places: true, ..Wanted::default() });
     let snapshots = run.snapshots(Input::Small, SNAPSHOTS, Box::new(look))?;
     let mut observation = seen.take();
     observation.end(snapshots);
     let rule = Rule::with_threshold(values.real("threshold"));
-    Ok(observation.profile().choose(Design::ZeroPage, &rule).targets)
+    Ok((observation.profile().choose(Design::ZeroPage, &rule).targets, observation.places))
 }
 
 /// Reads an annotation file.
@@ -159,6 +162,8 @@ impl DeviceMemory for Books {
 struct PreparedBuddy {
     settings: Settings,
     targets: Targets,
+    /// Where the profiling pass saw compressible data.
+    places: Vec<Places>,
     books: Books,
     /// A mechanism of the run moves managed pages.
     paged: bool,
@@ -174,13 +179,18 @@ impl Prepared for PreparedBuddy {
         Some(Box::new(self.books.clone()))
     }
 
-    /// What the targets come to: `buddy.json`.
+    /// What the targets come to, and the profile that they are of: `buddy.json`.
     fn save(&self, folder: &Path) -> Result<(), MechanismError> {
+        let profiled = self.places.iter().map(|places| {
+            let bytes: Vec<u64> = places.means().collect();
+            json!({ "name": places.name, "entries_per_cell": places.entries_per_cell, "entry_bytes": bytes })
+        });
+        let profiled: Vec<_> = profiled.collect();
         let told = self.books.with(|annotator| {
             let made = annotator
                 .made()
                 .map(|(name, bytes, target)| json!({ "name": name, "bytes": bytes.0, "target": target.name() }));
-            json!({ "capacity": annotator.capacity(), "allocations": made.collect::<Vec<_>>() })
+            json!({ "capacity": annotator.capacity(), "allocations": made.collect::<Vec<_>>(), "profiled": profiled })
         });
         let path = folder.join("buddy.json");
         files::write_text(&path, &format!("{told:#}\n")).map_err(|e| MechanismError::io("write", &path, e))

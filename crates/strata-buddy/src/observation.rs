@@ -1,6 +1,7 @@
 //! How compressible a program's memory is: its snapshots, counted.
 
 use crate::counts::{ByteCounts, TensorCounts, entries};
+use crate::places::Places;
 use crate::{Allocation, Profile};
 use strata_codec::{Codec, ENTRY_BYTES};
 use strata_core::Bytes;
@@ -36,6 +37,8 @@ pub struct Wanted {
     pub codecs: &'static [Codec],
     /// Draw a heat map of the middle snapshot.
     pub map: bool,
+    /// Keep where in each allocation compressible data are in the middle snapshot.
+    pub places: bool,
 }
 
 /// The snapshots of a run.
@@ -49,21 +52,29 @@ pub struct Observation {
     pub values: ByteCounts,
     /// Where in memory compressible data are.
     pub map: Option<HeatMap>,
+    /// The same, allocation by allocation.
+    pub places: Vec<Places>,
 }
 
 impl Observation {
     /// Counts what memory holds at a moment.
     pub fn see(&mut self, moment: &Moment<'_>, wanted: Wanted) -> Result<(), String> {
         let all = moment.allocations.iter().map(|a| entries(a.size.0)).sum();
-        let map = (wanted.map && moment.number == moment.of / 2).then(|| HeatMap::new(all));
+        let is_middle = moment.number == moment.of / 2;
+        let map = (wanted.map && is_middle).then(|| HeatMap::new(all));
         let mut first = 0;
         for allocation in moment.allocations {
+            let begin = first;
+            let mut places = (wanted.places && is_middle).then(|| Places::new(&allocation.name, allocation.size));
             let mut counts = TensorCounts::default();
             moment.read(allocation, |bytes| {
                 self.values.count(bytes);
                 let mut draw = |index: usize, bytes: u16| {
                     if let Some(map) = &map {
                         map.add(first + index as u64, bytes);
+                    }
+                    if let Some(places) = &mut places {
+                        places.add(first - begin + index as u64, bytes);
                     }
                 };
                 let (whole, rest) = bytes.as_chunks::<ENTRY_BYTES>();
@@ -75,6 +86,7 @@ impl Observation {
                 }
                 first += entries(bytes.len() as u64);
             })?;
+            self.places.extend(places);
             self.add(allocation, moment.number, &counts);
         }
         self.map = map.or(self.map.take());

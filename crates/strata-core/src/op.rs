@@ -402,6 +402,11 @@ pub trait GridSource: WarpSource {
     fn ctas(&self) -> u64;
     /// Warps of a CTA.
     fn warps_per_cta(&self) -> u32;
+    /// Where in the program's source an instruction comes from, for people: `bfs.cu:31`, or the line of the PTX file if that is all
+    /// that is known; none for a source that knows no file.
+    fn place(&self, _pc: u32) -> Option<String> {
+        None
+    }
     /// Makes CTA `number` resident in `slot`, whose former CTA has exited; slots are used densely from 0. Its warp `w`
     /// is then warp `slot * warps_per_cta + w`.
     fn start_cta(&mut self, slot: u32, number: u64);

@@ -105,6 +105,13 @@ impl Origin {
         }
     }
 
+    /// The line of a source file that an instruction was made of, if the module tells (`.loc`).
+    pub(crate) fn source_of(&self, instruction: &strata_ptx::ast::Instruction) -> Option<String> {
+        let loc = instruction.loc.filter(|loc| loc.line > 0)?;
+        let name = self.module.files.iter().find(|f| f.0 == loc.file).map_or("?", |f| f.1.as_str());
+        Some(format!("{name}:{}", loc.line))
+    }
+
     /// The text of a span, white space folded.
     pub(crate) fn text_of(&self, span: Span) -> String {
         let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();

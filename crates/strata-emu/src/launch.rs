@@ -537,11 +537,7 @@ pub(crate) fn describe(
     let code = &kernel.functions[code as usize];
     let function = &kernel.origin.module.functions[code.index as usize];
     let instruction = function.instructions.get(pc as usize);
-    let source = instruction.and_then(|i| i.loc).map(|loc| {
-        let files = &kernel.origin.module.files;
-        let name = files.iter().find(|f| f.0 == loc.file).map_or("?", |f| f.1.as_str());
-        format!("{name}:{}", loc.line)
-    });
+    let source = instruction.and_then(|i| kernel.origin.source_of(i));
     Fault {
         cause,
         kernel: kernel.name.clone(),

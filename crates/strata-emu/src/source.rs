@@ -6,6 +6,7 @@
 use crate::cta::Cta;
 use crate::exec::{Exec, TouchedRange};
 use crate::fault::Fault;
+use crate::kernel::Kernel;
 use crate::launch::{LaunchState, add_visits, local_bytes_per_cta, locate};
 use crate::turn::Turn;
 use crate::warp::{Visits, WarpStop};
@@ -151,6 +152,14 @@ impl WarpSource for Execution<'_> {
 impl GridSource for Execution<'_> {
     fn instructions(&self) -> &[OpInfo] {
         &self.state.kernel.infos
+    }
+
+    fn place(&self, pc: u32) -> Option<String> {
+        let Kernel { functions, origin, infos, .. } = self.state.kernel;
+        let code = functions.iter().rfind(|code| code.first_pc <= pc)?;
+        let function = &origin.module.functions[code.index as usize];
+        let source = function.instructions.get((pc - code.first_pc) as usize).and_then(|i| origin.source_of(i));
+        source.or_else(|| Some(format!("{}:{}", origin.file, infos.get(pc as usize)?.line)))
     }
 
     fn ctas(&self) -> u64 {

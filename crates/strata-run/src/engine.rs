@@ -117,9 +117,7 @@ pub(crate) fn machine(options: &EngineOptions, mut gpu: GpuConfig, setup: &mut S
     if options.check_data {
         builder.check_data();
     }
-    if options.explain {
-        builder.explain();
-    }
+    setup.explains(options.explain.then(|| builder.explain()));
     if options.like_ncu {
         builder.profile();
     }
@@ -154,7 +152,9 @@ pub(crate) fn run_timed<S: GridSource>(
     let mut stats = Stats::default();
     counted.export(MACHINE, machine.config(), time.cycles, &mut stats);
     machine.export_checked(checked, MACHINE, &mut stats);
-    machine.export_explanation(EXPLAIN, &mut stats);
+    // A trace knows the lines of its PTX, and not the file.
+    let unnamed = |pc: u32| format!("PTX line {}", source.instructions().get(pc as usize).map_or(0, |info| info.line));
+    machine.export_explanation(EXPLAIN, |pc| source.place(pc).unwrap_or_else(|| unnamed(pc)), &mut stats);
     let members = counted.members(MACHINE);
     let (cycles, launch_cycles) = (Some(time.cycles), Some(time.launch_cycles));
     Ok(LaunchReport { counts: counts(source), cycles, launch_cycles, stats, members, submitted: Vec::new() })

@@ -1,4 +1,5 @@
-//! `--explain`: what requests waited for, and about which allocations, from the statistics of a run.
+//! `--explain`: what requests waited for, about which allocations, and which lines of the source sent them, from the statistics of a
+//! run.
 //!
 //! The machine counts (`explain.*` in the statistics tree); here counts become shares and an order: the most first.
 
@@ -11,8 +12,9 @@ use strata_core::Stats;
 /// Classes of requests, in the order of the table.
 const CLASSES: [&str; 3] = ["load", "store", "atomic"];
 
-/// So many allocations are shown in the table; the JSON has all.
+/// So many allocations and lines are shown in the table; the JSON has all.
 const MOST_ALLOCATIONS: usize = 10;
+const MOST_LINES: usize = 10;
 
 /// What requests spent their time on.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +39,18 @@ struct Allocation {
     dram_sectors: u64,
 }
 
+/// What the memory instructions of one line of the source asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Line {
+    /// `bfs.cu:31`.
+    place: String,
+    instructions: u64,
+    requests: u64,
+    l2_sectors: u64,
+    l2_misses: u64,
+    cycles: u64,
+}
+
 /// What line requests waited for, and which allocations they were about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
@@ -46,6 +60,8 @@ pub struct Explanation {
     reasons: Vec<Reason>,
     /// Those with the most traffic to DRAM first, then those with the most to L2.
     allocations: Vec<Allocation>,
+    /// Those whose requests took longest first.
+    lines: Vec<Line>,
     /// How requests found the rows of DRAM: open, closed, another open.
     rows: [u64; 3],
 }
@@ -56,6 +72,7 @@ impl Explanation {
         let mut requests = [0; CLASSES.len()];
         let mut reasons: BTreeMap<&str, [u64; CLASSES.len()]> = BTreeMap::new();
         let mut allocations: BTreeMap<&str, Allocation> = BTreeMap::new();
+        let mut lines: BTreeMap<&str, Line> = BTreeMap::new();
         let mut rows = [0; 3];
         for (path, stat) in stats.under(EXPLAIN) {
             let (value, rest) = (stat.value.as_f64() as u64, &path[EXPLAIN.len() + 1..]);
@@ -76,6 +93,16 @@ impl Explanation {
                     "dram_sectors" => of.dram_sectors = value,
                     _ => {}
                 }
+            } else if let Some((place, what)) = member(rest, "line[") {
+                let of = lines.entry(place).or_insert_with(|| Line { place: place.into(), ..Default::default() });
+                match what {
+                    "instructions" => of.instructions = value,
+                    "requests" => of.requests = value,
+                    "l2_sectors" => of.l2_sectors = value,
+                    "l2_misses" => of.l2_misses = value,
+                    "cycles" => of.cycles = value,
+                    _ => {}
+                }
             } else if let Some(row) = ROWS.iter().position(|(name, _)| rest.strip_prefix("dram.") == Some(name)) {
                 rows[row] = value;
             }
@@ -88,7 +115,9 @@ impl Explanation {
         reasons.sort_by_key(|r| std::cmp::Reverse(r.all()));
         let mut allocations: Vec<_> = allocations.into_values().collect();
         allocations.sort_by_key(|a| std::cmp::Reverse((a.dram_sectors, a.l2_sectors)));
-        Some(Self { requests, reasons, allocations, rows })
+        let mut lines: Vec<_> = lines.into_values().collect();
+        lines.sort_by_key(|line| std::cmp::Reverse((line.cycles, line.l2_sectors, line.requests)));
+        Some(Self { requests, reasons, allocations, lines, rows })
     }
 
     fn time(&self) -> u64 {
@@ -135,9 +164,25 @@ impl Explanation {
                 })
             })
             .collect();
+        let cycles: u64 = self.lines.iter().map(|line| line.cycles).sum();
+        let lines: Vec<_> = self
+            .lines
+            .iter()
+            .map(|line| {
+                json!({
+                    "place": line.place,
+                    "instructions": line.instructions,
+                    "requests": line.requests,
+                    "l2_sectors": line.l2_sectors,
+                    "l2_misses": line.l2_misses,
+                    "cycles": line.cycles,
+                    "share": share(line.cycles, cycles),
+                })
+            })
+            .collect();
         let rows: Value =
             ROWS.iter().zip(self.rows).map(|((name, _), count)| ((*name).to_owned(), json!(count))).collect();
-        json!({ "requests": by_class(&|k| json!(self.requests[k])), "waits": reasons, "dram": rows, "allocations": allocations })
+        json!({ "requests": by_class(&|k| json!(self.requests[k])), "waits": reasons, "dram": rows, "allocations": allocations, "lines": lines })
     }
 
     /// As a table for the terminal.
@@ -198,7 +243,41 @@ impl Explanation {
         if more > 0 {
             out.extend(["and ", &grouped(more as u64), " more\n"]);
         }
+        if !self.lines.is_empty() {
+            out.push('\n');
+            out.push_str(&self.table_of_lines());
+        }
         out
+    }
+
+    /// The lines of the source whose requests take longest.
+    fn table_of_lines(&self) -> String {
+        let headings = [
+            ("line of the source", Align::Left),
+            ("time of its loads", Align::Right),
+            ("lines a warp asks for", Align::Right),
+            ("sectors asked of L2", Align::Right),
+            ("misses", Align::Right),
+        ];
+        let time: u64 = self.lines.iter().map(|line| line.cycles).sum();
+        let rows: Vec<_> = self
+            .lines
+            .iter()
+            .take(MOST_LINES)
+            .map(|line| {
+                let per_warp = line.requests as f64 / line.instructions.max(1) as f64;
+                vec![
+                    line.place.clone(),
+                    share(line.cycles, time).map_or_else(|| "-".to_owned(), |s| format!("{:.1} %", 100.0 * s)),
+                    format!("{per_warp:.1}"),
+                    grouped(line.l2_sectors),
+                    grouped(line.l2_misses),
+                ]
+            })
+            .collect();
+        let more = self.lines.len().saturating_sub(MOST_LINES);
+        let more = if more > 0 { format!("and {} more\n", grouped(more as u64)) } else { String::new() };
+        columns(&headings, &rows) + &more
     }
 }
 
@@ -249,6 +328,11 @@ mod tests {
             ("allocation[a[1].x].l2_sectors", 10),
             ("allocation[a[1].x].l2_misses", 9),
             ("allocation[a[1].x].dram_sectors", 9),
+            ("line[a.cu:7].instructions", 2),
+            ("line[a.cu:7].requests", 8),
+            ("line[a.cu:7].cycles", 300),
+            ("line[a.cu:9].requests", 1),
+            ("line[a.cu:9].cycles", 700),
             ("dram.row_hits", 3),
             ("dram.row_conflicts", 1),
         ] {
@@ -266,6 +350,8 @@ mod tests {
         let hottest = &json["allocations"][0];
         assert_eq!((&hottest["name"], &hottest["dram_share"]), (&json!("a[1].x"), &json!(0.9)));
         assert_eq!(hottest["l2_share"], 0.1);
+        let line = &json["lines"][0];
+        assert_eq!((&line["place"], &line["share"]), (&json!("a.cu:9"), &json!(0.7)));
         assert_eq!(json["dram"], json!({ "row_hits": 3, "row_misses": 0, "row_conflicts": 1 }));
     }
 
@@ -275,6 +361,7 @@ mod tests {
         let lines: Vec<_> = table.lines().collect();
         assert!(lines[1].starts_with("memory ") && lines[1].contains("60.0 %"), "{table}");
         assert!(table.contains("75.0 % found their row open"), "{table}");
+        assert!(lines.iter().any(|l| l.starts_with("a.cu:7 ") && l.contains("30.0 %") && l.contains("4.0")), "{table}");
         assert!(lines.iter().any(|l| l.starts_with("core cycles per request") && l.contains("67")), "{table}");
     }
 

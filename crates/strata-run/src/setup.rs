@@ -1,18 +1,37 @@
 //! The mechanisms of one run: made ready, put into the machine, and asked what they saw when the program has ended.
 
 use crate::error::LabError;
+use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
-use strata_core::{AllocFlags, Allocation, Bytes, Stats};
+use strata_core::{AllocFlags, Allocation, Bytes, Stats, files};
 use strata_mechanism::{Chosen, DeviceMemory, PlainMemory, Preparation, Prepared};
-use strata_sim::MachineBuilder;
 use strata_sim::config::GpuConfig;
+use strata_sim::{AllocationUse, MachineBuilder, PageUse};
 
 /// Mechanisms that were made ready for a run, and the books of device memory.
 pub struct Setup {
     mechanisms: Vec<Box<dyn Prepared>>,
     memory: Box<dyn DeviceMemory>,
+    /// Which pages the program asks for, if the run explains itself.
+    pages: Option<PageUse>,
+}
+
+/// The file that says which pages a program asked for.
+const PAGES: &str = "pages.json";
+/// Maps of so many allocations are saved, the most used.
+const MOST_MAPS: usize = 64;
+
+/// Cells of allocations with the sectors that were asked of L2.
+fn pages_json(pages: &PageUse) -> Value {
+    let mut all = pages.allocations();
+    let asked = |use_of: &AllocationUse| use_of.sectors.iter().sum::<u64>();
+    all.sort_by_key(|use_of| std::cmp::Reverse(asked(use_of)));
+    let told = all.iter().take(MOST_MAPS).map(|AllocationUse { name, bytes, cell, sectors }| {
+        json!({ "name": name, "bytes": bytes.0, "cell_bytes": cell.0, "l2_sectors": sectors })
+    });
+    json!({ "allocations": told.collect::<Vec<_>>() })
 }
 
 /// Several who keep books of device memory: there is room where all find some.
@@ -40,7 +59,7 @@ pub type SharedSetup = Rc<RefCell<Setup>>;
 impl Setup {
     /// A machine without mechanisms.
     pub fn plain(gpu: &GpuConfig) -> Self {
-        Self { mechanisms: Vec::new(), memory: Box::new(PlainMemory::new(gpu.dram.size, true)) }
+        Self { mechanisms: Vec::new(), memory: Box::new(PlainMemory::new(gpu.dram.size, true)), pages: None }
     }
 
     /// Makes mechanisms ready for a run.
@@ -55,7 +74,7 @@ impl Setup {
             1 => own.remove(0),
             _ => Box::new(AllBooks(own)),
         };
-        Ok(Self { mechanisms, memory })
+        Ok(Self { mechanisms, memory, pages: None })
     }
 
     /// For an engine and whoever asks afterwards.
@@ -76,6 +95,11 @@ impl Setup {
     /// Puts the mechanisms into a machine.
     pub(crate) fn install(&mut self, machine: &mut MachineBuilder) {
         self.mechanisms.iter_mut().for_each(|mechanism| mechanism.install(machine));
+    }
+
+    /// Remembers whom to ask which pages the program used.
+    pub(crate) fn explains(&mut self, pages: Option<PageUse>) {
+        self.pages = pages;
     }
 
     /// True if an allocation is managed memory: it is asked for, or all are, unless the program says otherwise.
@@ -108,6 +132,12 @@ impl Setup {
     pub fn save(&self, folder: &Path) -> Result<Vec<String>, LabError> {
         for mechanism in &self.mechanisms {
             mechanism.save(folder)?;
+        }
+        if let Some(pages) = &self.pages {
+            // In a line: a number in each would make it long for nobody.
+            let path = folder.join(PAGES);
+            files::write_text(&path, &format!("{}\n", pages_json(pages)))
+                .map_err(|e| LabError::io("write", &path, e))?;
         }
         Ok(self.mechanisms.iter().flat_map(|mechanism| mechanism.warnings()).collect())
     }

@@ -54,6 +54,10 @@ impl<S: GridSource, F: Fn(&S, f64) -> u64> GridSource for ToldSource<'_, S, F> {
         self.inside.instructions()
     }
 
+    fn place(&self, pc: u32) -> Option<String> {
+        self.inside.place(pc)
+    }
+
     fn ctas(&self) -> u64 {
         self.inside.ctas()
     }

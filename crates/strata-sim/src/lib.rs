@@ -32,4 +32,6 @@ pub mod view;
 /// of different machines are told apart.
 pub const MODEL: u32 = 5;
 
-pub use machine::{CheckCounts, KernelNeeds, KernelTime, Layer, Machine, MachineBuilder, MachineError};
+pub use machine::{
+    AllocationUse, CheckCounts, KernelNeeds, KernelTime, Layer, Machine, MachineBuilder, MachineError, PageUse,
+};

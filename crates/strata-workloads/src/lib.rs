@@ -40,6 +40,7 @@ mod programs;
 mod registry;
 mod rng;
 mod size;
+mod source;
 mod sparse;
 
 pub use check::Outcome;
@@ -48,6 +49,7 @@ pub use instance::{Instance, Purpose, instances};
 pub use module::{Module, Resources};
 pub use registry::{UnknownWorkload, all, find};
 pub use size::{Size, UnknownSize};
+pub use source::source_line;
 
 use strata_host::{Device, HostError};
 

@@ -10,6 +10,8 @@ pub struct Module {
     pub path: &'static str,
     /// The PTX.
     pub ptx: &'static str,
+    /// The CUDA program that it was made of.
+    pub(crate) source: &'static str,
     /// The text of `registers.toml` beside it.
     pub(crate) registers: &'static str,
 }
@@ -38,6 +40,7 @@ macro_rules! module {
         $crate::Module {
             path: concat!("workloads/", $name, "/", $name, ".ptx"),
             ptx: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/", $name, "/", $name, ".ptx")),
+            source: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/", $name, "/", $name, ".cu")),
             registers: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/", $name, "/registers.toml")),
         }
     };

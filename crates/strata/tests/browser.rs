@@ -14,9 +14,9 @@ fn strata(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A comparison and its report, in a folder.
-fn report(folder: &Path) -> String {
-    strata(folder, &["compare", "ilbdc", "--size", "tiny", "--with", "bpc,buddy", "--scale", "16", "--out", "out"]);
+/// A comparison and its report, in a folder: where the page is.
+fn report(folder: &Path, what: &[&str]) -> String {
+    strata(folder, &[&["compare", "--out", "out", "--store", "store"], what].concat());
     let compared = std::fs::read_dir(folder.join("out")).expect("there").flatten().map(|entry| entry.path());
     let compared = compared.filter(|path| path.join("compare.json").is_file()).collect::<Vec<_>>();
     let [compared] = compared.as_slice() else { panic!("one comparison: {compared:?}") };
@@ -31,7 +31,7 @@ fn a_report_works_in_chromium() {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
-    browser.open(&report(folder.path()));
+    browser.open(&report(folder.path(), &["ilbdc", "--size", "tiny", "--with", "bpc,buddy", "--scale", "16"]));
     let number = |browser: &mut Browser, script: &str| browser.run(script).as_f64().unwrap_or(f64::NAN);
 
     assert!(number(&mut browser, "return document.querySelectorAll('svg .bar').length") > 6.0, "charts have bars");
@@ -64,6 +64,30 @@ fn a_report_works_in_chromium() {
     }
     assert!(up.len() > 1 && up.is_sorted() && down.iter().rev().is_sorted(), "{sorted}");
 
+    // What is opened shows hot lines with their text, pages, and where memory is compressible.
+    browser.run(
+        "for (let k = 0; k < 3; k++) document.querySelectorAll('details').forEach(d => { d.fill(); d.open = true; })",
+    );
+    let lines = browser.run(
+        "const row = [...document.querySelectorAll('td')].find(c => c.textContent.startsWith('ilbdc.cu:'));
+         return row ? row.parentElement.cells[0].textContent : ''",
+    );
+    assert!(lines.as_str().is_some_and(|text| text.contains(['=', '('])), "a line of the source: {lines}");
+    let titles = browser.run("return [...document.querySelectorAll('canvas.map')].map(c => c.closest('.plot').querySelector('h3').textContent).join(';')");
+    let titles = titles.as_str().unwrap_or_default();
+    assert!(titles.contains("Pages of ") && titles.contains("Compressibility of "), "{titles}");
+    let map = browser.run(
+        "const map = document.querySelector('canvas.map'), before = map.getBoundingClientRect(), tip = document.querySelector('.tip');
+         map.dispatchEvent(new PointerEvent('pointermove', { clientX: before.x + 2, clientY: before.y + 2, bubbles: true }));
+         const said = tip.textContent;
+         map.closest('.plot').querySelector('.tools button').click();
+         const colours = new Set(), data = map.getContext('2d').getImageData(0, 0, map.width, map.height).data;
+         for (let k = 0; k < data.length; k += 4) colours.add(data.slice(k, k + 4).join());
+         return [said, map.getBoundingClientRect().width / before.width, colours.size];",
+    );
+    assert!(map[0].as_str().is_some_and(|text| text.contains("sectors asked of L2")), "hover: {map}");
+    assert!(map[1].as_f64().is_some_and(|times| times > 1.2) && map[2].as_f64() >= Some(1.0), "zoom: {map}");
+
     // Dark as the reader's system says, and by the button.
     let background = "return getComputedStyle(document.body).backgroundColor";
     let light = browser.run(background);
@@ -78,5 +102,28 @@ fn a_report_works_in_chromium() {
     browser.command("Emulation.setDeviceMetricsOverride", &phone);
     let wide = "return document.documentElement.scrollWidth - window.innerWidth";
     assert!(number(&mut browser, wide) <= 0.0, "{} pixels too wide", number(&mut browser, wide));
+    assert_eq!(browser.errors(), Vec::<String>::new(), "nothing in the console");
+}
+
+/// Fifty runs are a page that is small, there at once, and talks to nobody.
+#[test]
+fn fifty_runs_open_in_two_seconds() {
+    let Some(mut browser) = Browser::start() else {
+        eprintln!("skipped: needs chromium and chromedriver (apt install chromium chromium-driver)");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let programs =
+        ["saxpy", "transpose", "bfs", "reduction", "scalarprod", "nw", "hotspot", "stencil", "mvt", "pagerank"];
+    let machines = ["--size", "tiny", "--gpu", "titan-v", "--with", "bpc,stride,srrip,stride+bpc"];
+    let page = report(folder.path(), &[&programs[..], &machines].concat());
+    let bytes = std::fs::metadata(folder.path().join("page.html")).expect("there").len();
+    assert!(bytes < 5_000_000, "{bytes} bytes");
+    browser.open(&page);
+    let first = browser.run("return document.querySelector('.lead p').textContent");
+    assert!(first.as_str().is_some_and(|text| text.contains("50 runs")), "{first}");
+    let loaded = browser.run("return performance.getEntriesByType('navigation')[0].loadEventEnd").as_f64();
+    println!("{bytes} bytes, loaded after {loaded:?} ms");
+    assert!(loaded.is_some_and(|ms| ms > 0.0 && ms < 2000.0), "loaded after {loaded:?} ms");
     assert_eq!(browser.errors(), Vec::<String>::new(), "nothing in the console");
 }

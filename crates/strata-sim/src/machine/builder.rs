@@ -4,7 +4,9 @@
 //! paging, victims, offload) and refuses what cannot work, with the reason and the names of those concerned.
 
 use super::check::DataChecker;
+use super::explain::Explanation;
 use super::offload::Offloader;
+use super::page_use::PageUse;
 use super::paging::Pager;
 use super::plan::MemorySides;
 use super::prefetching::Prefetching;
@@ -53,7 +55,7 @@ type Make<T> = Box<dyn FnMut(u32) -> Box<T>>;
 pub struct MachineBuilder {
     config: GpuConfig,
     checks_data: bool,
-    explains: bool,
+    explains: Option<PageUse>,
     profiled: bool,
     sides: Vec<Owned<(Layer, Make<dyn MemorySide>)>>,
     victims: Vec<Owned<Make<dyn Victim>>>,
@@ -74,7 +76,7 @@ impl MachineBuilder {
         Self {
             config,
             checks_data: false,
-            explains: false,
+            explains: None,
             profiled: false,
             sides: Vec::new(),
             victims: Vec::new(),
@@ -100,9 +102,10 @@ impl MachineBuilder {
         self.checks_data = true;
     }
 
-    /// Counts what requests wait for, and which allocations they are about.
-    pub fn explain(&mut self) {
-        self.explains = true;
+    /// Counts what requests wait for, which allocations they are about and which lines of the source send them. The pages that they
+    /// are about can be asked of what is returned, once the program has ended.
+    pub fn explain(&mut self) -> PageUse {
+        self.explains.get_or_insert_default().clone()
     }
 
     /// Empties all caches before each launch ([`Machine::flush_for_profiler`]), as a profiler does.
@@ -183,8 +186,8 @@ impl MachineBuilder {
         if self.checks_data {
             machine.checker = Some(Box::new(DataChecker::of(&machine.sms)));
         }
-        if self.explains {
-            machine.explanation = Some(Box::default());
+        if let Some(pages) = self.explains {
+            machine.explanation = Some(Box::new(Explanation::showing(pages)));
         }
         if !self.sides.is_empty() {
             self.sides.sort_by_key(|side| side.what.0);

@@ -39,7 +39,8 @@
 //! | `conserve.rs` | checks that nothing was lost |
 //! | `probes.rs` | probe points: where the machine notifies its observers, which are |
 //! | `check/` | would every load get the right data? |
-//! | `explain.rs` | what requests waited for, and about which allocations |
+//! | `explain.rs` | what requests waited for, about which allocations, and which lines of the source sent them |
+//! | `page_use.rs` | which pages of allocations they were about |
 //! | `names.rs` | what the program calls its memory and its kernels |
 //! | `hang.rs` | the message of a hang: which queues are full |
 
@@ -68,6 +69,7 @@ mod memory_unit;
 mod names;
 mod offload;
 mod pace;
+mod page_use;
 mod paging;
 mod plan;
 mod prefetch;
@@ -92,6 +94,7 @@ pub use builder::{Layer, MachineBuilder};
 pub use check::CheckCounts;
 pub use conserve::{Imbalance, Imbalances};
 pub use copies::CopyStats;
+pub use page_use::{AllocationUse, PageUse};
 
 use crate::calendar::{Calendar, Calendars};
 use crate::config::GpuConfig;

@@ -40,6 +40,16 @@ impl Names {
         (address < self.all[number as usize].end).then_some(number)
     }
 
+    /// Where an allocation begins, by its number.
+    pub(super) fn start(&self, number: u32) -> Option<Addr> {
+        self.all.get(number as usize).map(|known| known.start)
+    }
+
+    /// Bytes of an allocation, by its number.
+    pub(super) fn bytes(&self, number: u32) -> Option<Bytes> {
+        self.all.get(number as usize).map(|known| Bytes(known.end.0 - known.start.0))
+    }
+
     /// The name of an allocation by its number.
     pub(super) fn allocation(&self, number: u32) -> Option<&str> {
         self.all.get(number as usize).map(|known| known.name.as_str())

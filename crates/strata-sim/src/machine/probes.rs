@@ -25,18 +25,20 @@ impl Machine {
         }
         if let Some(e) = &mut self.explanation {
             e.issues(at);
+            e.is_at(self.warps[warp as usize].pc_of(op));
         }
     }
 
-    /// A request is sent at core cycle `at`.
+    /// A request is sent at core cycle `at` for the instruction at `pc`.
     #[inline]
-    pub(super) fn probe_send(&mut self, request: u32, at: u64) {
+    pub(super) fn probe_send(&mut self, request: u32, pc: u32, at: u64) {
         if let Some(c) = &mut self.checker {
             c.sent(request, &self.requests[request]);
         }
         if let Some(e) = &mut self.explanation {
             let (kind, core) = (self.requests[request].kind, self.config.clock.core);
             e.count_request(kind);
+            e.sends(request, pc);
             e.waited(kind, Wait::LoadStoreUnit, core.span(Cycles(e.since_issue(at))));
             e.waited(kind, Wait::Travel, core.span(Cycles(u64::from(self.config.l1.miss_latency))));
         }
@@ -83,7 +85,7 @@ impl Machine {
         if let Some(e) = &mut self.explanation {
             let r = &self.requests[request];
             let missing = if r.kind == RequestKind::Write { SectorMask::NONE } else { r.sectors.without(before.valid) };
-            e.asked(&self.names, r.line, r.sectors, missing);
+            e.asks(&self.names, request, r.line, r.sectors, missing);
             if !missing.is_empty() {
                 e.start_miss(request, self.config.clock.l2.edge(Cycles(ready)));
             }
@@ -178,11 +180,14 @@ impl Machine {
         }
     }
 
-    /// A reply reaches its SM, before L1 is filled.
+    /// A reply reaches its SM at core cycle `at`, before L1 is filled.
     #[inline]
-    pub(super) fn probe_reply(&mut self, request: u32, r: &Request) {
+    pub(super) fn probe_reply(&mut self, request: u32, r: &Request, at: u64) {
         if let Some(c) = &mut self.checker {
             c.reply_arrives(request, r);
+        }
+        if let Some(e) = &mut self.explanation {
+            e.answered(request, at);
         }
     }
 

@@ -466,7 +466,7 @@ impl Machine {
         };
         let awaited = request.expects_reply();
         let request = self.requests.add(request);
-        self.probe_send(request, at);
+        self.probe_send(request, op.pc, at);
         self.page_sent(line.line);
         self.record_requester(request, op.requester());
         self.record_store_bytes(request, line.bytes);
@@ -506,7 +506,7 @@ impl Machine {
         self.sms[r.sm as usize].memory.l1.release_mshr();
         self.stats.reply_latency += cycle - r.since;
         self.stats.replies += 1;
-        self.probe_reply(request, &r);
+        self.probe_reply(request, &r, cycle);
         self.page_released(r.line);
         if r.way != NONE {
             self.fill_l1(&r, cycle);

@@ -206,6 +206,8 @@ fn jobs_of(request: &CompareRequest, group: &Group, index: usize) -> Result<Vec<
                     with: machine.with.clone(),
                     set: machine.set.clone(),
                     out: request.out.clone(),
+                    // Which lines and pages are hot is a property of the program: the plain machine says it.
+                    explain: number == 0,
                     ..RunRequest::new(what.clone())
                 };
                 let (khz, l2) = (config.clock.core.khz(), config.l2_size());

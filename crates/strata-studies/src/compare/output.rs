@@ -89,7 +89,8 @@ fn means(comparison: &Comparison) -> String {
         let _ = writeln!(out, "{line}");
     }
     out.push_str(
-        "Geometric means of ratios; 1 is the same. More speed-up and capacity is better, and less of the others.\n",
+        "Geometric means of ratios; 1 is the same. More speed-up and capacity is better, and less of the others.\n\
+         What these are: `strata mechanisms`, `strata gpus`.\n",
     );
     out
 }

@@ -1,6 +1,7 @@
 //! The report of a comparison: what it comes to, a chart; then family by family and program by program.
 
 use super::document::{Block, Document, Plot, PlotKind, PlotSeries, Section, Table, TableCell};
+use super::places::places;
 use super::statistics::{configuration, definitions, rerun, stalls, statistics, unified_memory};
 use crate::compare::{CompareRow, Compared, Comparison, Family, beside, sentences};
 use serde_json::Value;
@@ -134,6 +135,7 @@ fn family(number: usize, group: &Compared) -> Section {
             .find_map(|row| row.run.as_ref().ok())
             .map_or_else(|| group.group.baseline.gpu.clone(), |run| configuration(&run.result))
     )));
+    blocks.extend(mechanisms(group).map(Block::text));
     if !left_out.is_empty() {
         blocks.push(Block::text(format!("Left out of means: {}.", left_out.join("; "))));
     }
@@ -200,6 +202,18 @@ fn family(number: usize, group: &Compared) -> Section {
     blocks.extend(programs.iter().map(|rows| program(rows)));
     let against = format!("{} (against {})", group.group.title, group.group.baseline.label);
     Section { id: format!("family-{number}"), title: capital(&against), blocks }
+}
+
+/// What the mechanisms of a group are, each once.
+fn mechanisms(group: &Compared) -> impl Iterator<Item = String> {
+    let mut all: Vec<String> = Vec::new();
+    for mechanism in group.group.schemes.iter().flat_map(|machine| machine.with.list()) {
+        let text = format!("{}: {}.", mechanism.name(), mechanism.description());
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    all.into_iter()
 }
 
 fn capital(text: &str) -> String {
@@ -301,6 +315,11 @@ fn program(rows: &[&CompareRow]) -> Block {
     }));
     blocks.push(statistics(&format!("{name} statistics"), &results));
     for (label, result) in &results {
+        let blocks_of_places = places(result);
+        if !blocks_of_places.is_empty() {
+            let title = format!("{label}: hot lines of the source, pages, compressibility");
+            blocks.push(Block::Details { title, blocks: blocks_of_places });
+        }
         let Some(pages) = beside(result, "uvm.json") else { continue };
         blocks.push(Block::Details {
             title: format!("{label}: pages over time and in memory"),

@@ -200,4 +200,7 @@ pub struct Heat {
     pub width: usize,
     /// The counts, a cell each.
     pub counts: Vec<u64>,
+    /// Where colours end, which then follow the count itself, from blue to red; without it they follow its logarithm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u64>,
 }

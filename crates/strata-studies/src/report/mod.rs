@@ -8,6 +8,7 @@ mod comparison;
 pub mod document;
 mod html;
 mod page;
+mod places;
 mod saved;
 mod statistics;
 

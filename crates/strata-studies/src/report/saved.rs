@@ -1,6 +1,7 @@
 //! Reports of what was saved: results of runs, comparisons, sweeps, reproductions and validations, alone or together.
 
 use super::document::{Block, Document, Plot, PlotKind, PlotSeries, Section, Table, TableCell};
+use super::places::places;
 use super::statistics::{cell, configuration, definitions, number, rerun, stalls, statistics, unified_memory};
 use crate::compare::beside;
 use serde_json::Value;
@@ -82,6 +83,10 @@ pub fn run_document(result: &Value) -> Document {
     if let Some(pages) = beside(result, "uvm.json") {
         let blocks = unified_memory(&pages);
         sections.push(Section { id: "pages".into(), title: "Pages".into(), blocks });
+    }
+    let blocks = places(result);
+    if !blocks.is_empty() {
+        sections.push(Section { id: "places".into(), title: "Lines and pages".into(), blocks });
     }
     let one = [(name.to_owned(), result)];
     sections.push(Section {

@@ -202,6 +202,7 @@ pub(super) fn unified_memory(pages: &Value) -> Vec<Block> {
                 unit: "walks".to_owned(),
                 width: if counts.len() < 512 { 32 } else { 128 },
                 counts,
+                most: None,
             }));
         }
     }

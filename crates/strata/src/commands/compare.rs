@@ -92,6 +92,7 @@ fn program(request: &RunRequest, command: &[std::ffi::OsString]) -> Result<Value
     run.arg("run").arg(format!("--json={}", file.display())).arg("--out").arg(&out);
     run.args(request.gpu.iter().flat_map(|gpu| ["--gpu", gpu]));
     run.args(["--with", &request.with.to_string()]);
+    run.args(request.explain.then_some("--explain"));
     run.args(request.set.iter().flat_map(|set| ["--set", set]));
     run.arg("--").args(command);
     let done = run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).output();

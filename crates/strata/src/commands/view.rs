@@ -3,6 +3,7 @@
 use super::report::document;
 use crate::args::View;
 use crate::output::{self, Failure};
+use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -12,8 +13,9 @@ use strata_lab::LabError;
 
 /// A request is a line and a few headers.
 const LONGEST_REQUEST: u64 = 16 << 10;
-/// Results that are listed.
+/// Results that are listed, and those whose files are read to say what they are.
 const MOST_LISTED: usize = 200;
+const MOST_TOLD: usize = 40;
 
 pub(crate) fn view(args: &View) -> Result<ExitCode, Failure> {
     if !args.what.exists() {
@@ -45,10 +47,15 @@ fn answer(stream: &TcpStream, what: &Path) -> std::io::Result<()> {
     let (status, kind, body) = match path {
         "/stamp" => ("200 OK", "text/plain", stamp(what)),
         "/" => page(what, what),
-        named => match listed(what).into_iter().find(|(name, _)| named.trim_start_matches('/') == name) {
-            Some((_, folder)) => page(&folder, what),
-            None => ("404 Not Found", "text/plain", "there is no such result\n".to_owned()),
-        },
+        named => {
+            let (first, file) = named.trim_start_matches('/').split_once('/').unwrap_or((named.trim_matches('/'), ""));
+            let found = match listed(what).into_iter().find(|(name, _)| first == name) {
+                Some((_, folder)) if file.is_empty() => Some(page(&folder, what)),
+                Some((_, folder)) => beside(&folder, file),
+                None => beside(what, first).filter(|_| file.is_empty()),
+            };
+            found.unwrap_or_else(|| ("404 Not Found", "text/plain", "there is no such result\n".to_owned()))
+        }
     };
     let mut stream = stream;
     write!(
@@ -57,6 +64,13 @@ fn answer(stream: &TcpStream, what: &Path) -> std::io::Result<()> {
          X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{body}",
         body.len()
     )
+}
+
+/// A table or a picture that lies beside a result, whose page links it; nothing else is given away.
+fn beside(folder: &Path, name: &str) -> Option<(&'static str, &'static str, String)> {
+    let kinds = [(".csv", "text/csv"), (".svg", "image/svg+xml")];
+    let (_, kind) = kinds.into_iter().find(|(ending, _)| name.ends_with(ending) && !name.contains(['/', '\\']))?;
+    Some(("200 OK", kind, std::fs::read_to_string(folder.join(name)).ok()?))
 }
 
 /// A page that looks every second whether there is something new.
@@ -109,8 +123,12 @@ fn listed(what: &Path) -> Vec<(String, PathBuf)> {
 }
 
 fn index(what: &Path) -> String {
-    let link = |(name, _): &(String, PathBuf)| format!("<li><a href=\"/{0}\">{0}</a></li>\n", escaped(name));
-    let links: String = listed(what).iter().map(link).collect();
+    let link = |(k, (name, folder)): (usize, &(String, PathBuf))| {
+        let told = if k < MOST_TOLD { told(folder) } else { None };
+        let told = told.map_or_else(String::new, |told| format!("<br>{}", escaped(&told)));
+        format!("<li><a href=\"/{0}/\">{0}</a>{told}</li>\n", escaped(name))
+    };
+    let links: String = listed(what).iter().enumerate().map(link).collect();
     let links = if links.is_empty() { "<li>nothing yet</li>".to_owned() } else { links };
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
@@ -118,6 +136,22 @@ fn index(what: &Path) -> String {
          max-width:50rem;margin:2rem auto;padding:0 1rem}}</style></head><body><h1>Results in {0}</h1><ul>\n{links}</ul></body></html>\n",
         escaped(&what.display().to_string())
     )
+}
+
+/// What a result is of, and the first sentence of what it says.
+fn told(folder: &Path) -> Option<String> {
+    let read = |name: &str| serde_json::from_slice::<Value>(&std::fs::read(folder.join(name)).ok()?).ok();
+    let found = ["compare.json", "reproduction.json"].into_iter().find_map(|name| read(name));
+    if let Some(document) = found.map(|mut value| value["document"].take()) {
+        let (title, lead) = (document["title"].as_str()?, document["lead"][0].as_str().unwrap_or_default());
+        return Some(format!("{title}. {lead}"));
+    }
+    let result = read("result.json")?;
+    let text = |key: &str| result[key].as_str().filter(|text| !text.is_empty() && *text != "none");
+    let size = text("size").map_or_else(String::new, |size| format!(" ({size})"));
+    let gpu = text("gpu").map_or_else(String::new, |gpu| format!(" on {gpu}"));
+    let with = text("with").map_or_else(String::new, |with| format!(" with {with}"));
+    Some(format!("{}{size}{gpu}{with}. {}", text("name")?, text("answer").unwrap_or_default()))
 }
 
 /// When something below was last changed: folders appear when results are whole, files while they are made.

@@ -276,6 +276,8 @@
         const cell = row[c], made = element("td", words[c] ? {} : { class: "n" });
         if (cell && cell.t !== undefined && cell.c) made.append(element("span", { class: "v " + cell.c }, cell.t));
         else made.textContent = text(cell);
+        // Names and numbers of figures stay in a line.
+        if (made.textContent.length <= 12) made.classList.add("short");
         return made;
       }))));
       count.textContent = kept.length === data.rows.length ? `${kept.length} rows` : `${kept.length} of ${data.rows.length} rows`;
@@ -311,13 +313,20 @@
   }
 
   function heat(data) {
-    const most = Math.max(1, ...data.counts), rows = Math.ceil(data.counts.length / data.width);
+    const most = data.most ?? data.counts.reduce((a, b) => Math.max(a, b), 1), rows = Math.ceil(data.counts.length / data.width);
     const canvas = element("canvas", { class: "map", width: data.width, height: rows });
     const box = element("div", { class: "mapbox" }, canvas);
     let zoom = Math.max(1, Math.min(12, Math.floor(700 / data.width)));
     const size = () => { canvas.style.width = data.width * zoom + "px"; canvas.style.height = rows * zoom + "px"; };
     const context = canvas.getContext("2d"), image = context.createImageData(data.width, rows);
+    // What compresses well is blue, what does not is red, as in pictures of memory elsewhere.
+    const stops = [[24, 44, 160], [84, 160, 224], [248, 240, 176], [244, 140, 64], [176, 16, 32]];
+    const mixed = t => {
+      const k = Math.min(3, Math.floor(t * 4)), part = t * 4 - k;
+      return [0, 1, 2].map(c => stops[k][c] * (1 - part) + stops[k + 1][c] * part);
+    };
     data.counts.forEach((count, k) => {
+      if (data.most) return image.data.set([...mixed(Math.min(1, count / most)), 255], 4 * k);
       // From dark blue over green to yellow; what was never touched is grey.
       const t = Math.log1p(count) / Math.log1p(most);
       const colour = count === 0 ? [128, 128, 128, 60] : [40 + 215 * t * t, 60 + 170 * t, 110 + 60 * Math.sin(Math.PI * t) - 80 * t, 255];
@@ -341,7 +350,7 @@
       zoom = Math.max(1, Math.min(40, zoom * (event.deltaY < 0 ? 1.25 : 0.8)));
       size();
     }, { passive: false });
-    const tools = element("div", { class: "tools" }, button("+", 1.5), button("−", 1 / 1.5), `a cell is a ${data.cell}, ${data.width} to a row; at most ${shown(most, 0)} ${data.unit}; grey: none`);
+    const tools = element("div", { class: "tools" }, button("+", 1.5), button("−", 1 / 1.5), `a cell is ${/^[aeiou]/.test(data.cell) ? "an" : "a"} ${data.cell}, ${data.width} to a row; ` + (data.most ? `${data.unit}, from 0 (blue) to ${shown(most, 0)} (red)` : `at most ${shown(most, 0)} ${data.unit}; grey: none`));
     return element("div", { class: "plot" }, element("h3", {}, data.title), tools, box);
   }
 

@@ -80,7 +80,7 @@ fn remember(program: Program, inputs: Inputs, directory: &Path) -> Result<Memory
     };
     let profiled = look(inputs.profiled, Wanted::default())?;
     let small = profiled.profile();
-    let judged = look(inputs.judged, Wanted { codecs: CODECS, map: true })?;
+    let judged = look(inputs.judged, Wanted { codecs: CODECS, map: true, places: false })?;
     let profile = judged.profile();
     let rule = Rule::default();
     let judge = |choice: Choice| profile.evaluate(&choice.targets);
