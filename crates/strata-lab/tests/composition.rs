@@ -4,8 +4,9 @@
 //! `STRATA_OPERATIONS=10000000 cargo test --release -p strata-lab --test composition -- --ignored --nocapture` does the same for as long
 //! as one likes.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use strata_buddy::{Allocations, CompressedSide, Purpose, Target, Targets};
 use strata_cmd::settings::{CMD, Scheme, Settings as CmdSettings};
 use strata_cmd::{DedupSide, ReadOnlyFifo};
@@ -51,6 +52,8 @@ enum Wrong {
     StaleFrame,
     /// A page that leaves is not copied to the host.
     LostPage,
+    /// Metadata that were looked up once are kept when the line is written, by L2 or by a stack's SM.
+    StaleMetadata,
 }
 
 fn named(text: &str) -> Mechanisms {
@@ -147,6 +150,51 @@ impl MemorySide for Deaf {
 
     fn counts(&self, machine: &Counted<'_>) -> Vec<SideCount> {
         self.0.counts(machine)
+    }
+}
+
+/// A memory side whose metadata outlive what they say: a line is found where it was when it was first looked up, until its page goes.
+struct Outdated {
+    side: DedupSide,
+    known: Mutex<HashMap<u64, (SectorMask, Line)>>,
+}
+
+impl Outdated {
+    fn known(&self) -> MutexGuard<'_, HashMap<u64, (SectorMask, Line)>> {
+        self.known.lock().expect("nobody panics with it")
+    }
+}
+
+impl MemorySide for Outdated {
+    fn attach(&mut self, parts: &mut Parts) {
+        self.side.attach(parts);
+    }
+
+    fn read(&mut self, request: &LineRequest<'_>, below: Below<'_>, plan: &mut Plan) {
+        self.side.read(request, below, plan);
+    }
+
+    fn write(&mut self, request: &LineRequest<'_>, below: Below<'_>, plan: &mut Plan) {
+        self.side.write(request, below, plan);
+    }
+
+    fn host_wrote(&mut self, request: &LineRequest<'_>, below: Below<'_>) {
+        self.known().remove(&request.line.0);
+        self.side.host_wrote(request, below);
+    }
+
+    fn host_freed(&mut self, line: LocalLine, below: Below<'_>) {
+        self.known().remove(&line.0);
+        self.side.host_freed(line, below);
+    }
+
+    fn copies(&mut self, wanted: Wanted, line: LocalLine, there: SectorMask) -> SectorMask {
+        self.side.copies(wanted, line, there)
+    }
+
+    fn delivers(&self, line: LocalLine) -> Option<(SectorMask, Line)> {
+        let now = self.side.delivers(line)?;
+        Some(*self.known().entry(line.0).or_insert(now))
     }
 }
 
@@ -284,10 +332,14 @@ impl Bench {
         let gpu = builder.config().clone();
         if mechanisms.cmd {
             let settings = CmdSettings::of(Scheme::Cmd, &Settings::read("cmd", CMD, &[""; 0]).expect("good"));
-            let (of, deaf) = (gpu.clone(), mechanisms.wrong == Some(Wrong::StaleFrame));
+            let (of, wrong) = (gpu.clone(), mechanisms.wrong);
             builder.memory_side("cmd", Layer::Relocates, move |_| {
                 let side = DedupSide::new(&settings, &of);
-                if deaf { Box::new(Deaf(side)) } else { Box::new(side) }
+                match wrong {
+                    Some(Wrong::StaleFrame) => Box::new(Deaf(side)),
+                    Some(Wrong::StaleMetadata) => Box::new(Outdated { side, known: Mutex::default() }),
+                    _ => Box::new(side),
+                }
             });
             let fifo = settings.fifo.expect("CMD has one");
             builder.victim("cmd", move |_| Box::new(ReadOnlyFifo::new(fifo)));
@@ -373,6 +425,13 @@ fn is_found(text: &str, wrong: Wrong) -> bool {
 fn a_frame_that_holds_what_was_there_before_is_found() {
     for text in ["uvm+cmd", "tom+uvm+cmd"] {
         assert!(is_found(text, Wrong::StaleFrame), "{text}");
+    }
+}
+
+#[test]
+fn metadata_that_are_not_invalidated_are_found() {
+    for text in ["cmd", "uvm+cmd", "tom+cmd", "tom+uvm+cmd+buddy"] {
+        assert!(is_found(text, Wrong::StaleMetadata), "{text}");
     }
 }
 
