@@ -136,7 +136,7 @@ pub struct Space {
     pub(crate) trees: Vec<TreeState>,
     /// Managed pages of live allocations.
     managed: u64,
-    /// Pages on the device.
+    /// Pages on the device that are not chosen to leave.
     here: u64,
     /// Uses so far.
     clock: u64,
@@ -231,7 +231,7 @@ impl Space {
         }
     }
 
-    /// Pages on the device.
+    /// Pages on the device that are not chosen to leave.
     pub fn here(&self) -> u64 {
         self.here
     }
@@ -356,12 +356,14 @@ impl Space {
     /// A page is chosen to leave.
     pub(crate) fn mark_leaving(&mut self, page: Page) {
         self.flags_mut(page).set(Flags::LEAVING);
+        self.here -= 1;
         self.trees[self.geometry.tree(page).0 as usize].leaving += 1;
     }
 
     /// It stays after all.
     pub(crate) fn unmark_leaving(&mut self, page: Page) {
         self.flags_mut(page).clear(Flags(Flags::LEAVING.0 | Flags::RESCUED.0));
+        self.here += 1;
         self.trees[self.geometry.tree(page).0 as usize].leaving -= 1;
     }
 
@@ -371,7 +373,7 @@ impl Space {
         let was_leaving = self.flags(page).has(Flags::LEAVING);
         let t = &mut self.trees[tree.0 as usize];
         t.valid -= 1;
-        self.here -= 1;
+        self.here -= u64::from(!was_leaving);
         t.leaving -= u32::from(was_leaving);
         t.written &= t.valid > 0;
         let b = &mut self.blocks[block.0 as usize];

@@ -198,7 +198,7 @@ pub fn reproduce(
         }
         Study::Composition => composition::study(request.effort, part, &runs, begins)?,
     };
-    page.summary = Some(beside(&rows));
+    page.summary = (!rows.is_empty()).then(|| beside(&rows));
     redrawn::redraw(&mut page, &rows);
     // The page of a part stands beside that of the whole, and uses the same runs.
     directory.extend(part);

@@ -17,7 +17,7 @@ const PROGRAMS: [Program; 12] = [
     short("palm"),
     short("lulesh"),
     program("ilbdc"),
-    program("seismic"),
+    long("seismic"),
     long("cg"),
     long("sp"),
     long("csp"),

@@ -99,9 +99,9 @@ pub(super) const CANDIDATES: [Program; 20] = [
     program("streamtriad"),
     program("hotspot"),
     program("srad"),
-    program("pathfinder"),
+    long("pathfinder"),
     long("fdtd2d"),
-    program("ilbdc"),
+    long("ilbdc"),
     long("2dconv"),
 ];
 
