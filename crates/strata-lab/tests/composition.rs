@@ -5,19 +5,19 @@
 //! as one likes.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use strata_buddy::{Allocations, CompressedSide, Purpose, Target, Targets};
 use strata_cmd::settings::{CMD, Scheme, Settings as CmdSettings};
 use strata_cmd::{DedupSide, ReadOnlyFifo};
 use strata_core::random::SplitMix64;
 use strata_core::settings::Settings;
-use strata_core::{Addr, Allocation, Bytes, HostEvent, OpInfo};
+use strata_core::{Addr, Allocation, Bytes, HostEvent, LineAddr, OpInfo, WarpId};
 use strata_sim::cache::SectorMask;
 use strata_sim::config::load;
 use strata_sim::seam::{
     AccessInfo, Action, Actions, Arrival, Below, Candidate, Counted, Line, LineRequest, LocalLine, MemorySide, Offload,
-    PageId, Paging, Parts, Plan, Reserved, SideCount, StackId, StackUse, Terms, Token, Walk, Wanted,
+    PageId, Paging, Parts, Place, Placed, Plan, Reserved, SideCount, StackId, StackUse, Terms, Token, Walk, Wanted,
 };
 use strata_sim::time::Picos;
 use strata_sim::{Layer, MachineBuilder, MachineError};
@@ -33,13 +33,15 @@ const DEVICE: u64 = 1 << 28;
 const LINES: u64 = 96;
 
 /// What goes into a machine.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Mechanisms {
     uvm: bool,
     cmd: bool,
     buddy: bool,
     bpc: bool,
     tom: bool,
+    /// One that may give lines other homes, in place of `tom`.
+    mover: Option<Mover>,
     /// One that does nothing, in each of the seams that the others leave free.
     null: bool,
     wrong: Option<Wrong>,
@@ -144,7 +146,7 @@ impl MemorySide for Deaf {
         self.0.delivers(line)
     }
 
-    fn reserved(&self, address: strata_core::LineAddr, below: &Reserved<'_>) -> u32 {
+    fn reserved(&self, address: LineAddr, below: &Reserved<'_>) -> u32 {
         self.0.reserved(address, below)
     }
 
@@ -231,6 +233,47 @@ impl Offload for Dozens {
     }
 }
 
+/// Gives all lines other homes when the first warp leaves its first candidate, if it `moves` them at all.
+#[derive(Clone)]
+struct Mover {
+    moves: bool,
+    moved: Arc<AtomicBool>,
+}
+
+impl Place for Mover {
+    fn place(&self, LineAddr(line): LineAddr) -> Placed {
+        let shift = u64::from(self.moved.load(Ordering::Relaxed));
+        Placed { partition: ((line + shift) % 64) as u32, local: line / 64 }
+    }
+}
+
+impl Offload for Mover {
+    fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate> {
+        Dozens(Arc::default()).candidates(instructions)
+    }
+
+    fn terms(&self) -> Terms {
+        Terms::default()
+    }
+
+    fn consider(&mut self, _: &Arrival<'_>) -> bool {
+        true
+    }
+
+    fn decide(&mut self, _: usize, _: StackId, _: &[StackUse]) -> Option<StackId> {
+        None
+    }
+
+    fn exited(&mut self, _: WarpId) -> bool {
+        self.moves && !self.moved.load(Ordering::Relaxed)
+    }
+
+    fn remapped(&mut self) -> u64 {
+        self.moved.store(true, Ordering::Relaxed);
+        100
+    }
+}
+
 /// Unified memory that forgets to copy what leaves.
 struct Careless(Handle, bool);
 
@@ -313,13 +356,17 @@ impl Bench {
         let offloaded = Arc::<AtomicU64>::default();
         let mut builder = MachineBuilder::new(gpu.clone());
         builder.check_data();
-        Self::add_sides(&mut builder, mechanisms);
+        Self::add_sides(&mut builder, &mechanisms);
         if let Some(uvm) = &uvm {
             let careless = Careless(uvm.clone(), mechanisms.wrong == Some(Wrong::LostPage));
             builder.paging("uvm", Box::new(careless), Addr(MANAGED)..Addr(2 * MANAGED));
         }
         if mechanisms.tom {
             builder.offload("tom", Box::new(Dozens(Arc::clone(&offloaded))));
+        }
+        if let Some(mover) = mechanisms.mover {
+            builder.place("mover", Box::new(mover.clone()));
+            builder.offload("mover", Box::new(mover));
         }
         let mut rig = Rig::new(builder.build().expect("they go together"));
         let mut allocation = Allocation::on_device(0, "a", Addr(base), Bytes(6 * MB));
@@ -328,7 +375,7 @@ impl Bench {
         Self { rig, uvm, offloaded, base, cycles: 0 }
     }
 
-    fn add_sides(builder: &mut MachineBuilder, mechanisms: Mechanisms) {
+    fn add_sides(builder: &mut MachineBuilder, mechanisms: &Mechanisms) {
         let gpu = builder.config().clone();
         if mechanisms.cmd {
             let settings = CmdSettings::of(Scheme::Cmd, &Settings::read("cmd", CMD, &[""; 0]).expect("good"));
@@ -440,6 +487,33 @@ fn a_page_that_is_lost_is_found() {
     for text in ["uvm", "uvm+buddy", "tom+uvm", "tom+uvm+cmd+buddy"] {
         assert!(is_found(text, Wrong::LostPage), "{text}");
     }
+}
+
+/// Pages that are at the host when lines get other homes come to these with their bytes: bytes that do not compress are read in full.
+#[test]
+fn bytes_at_the_host_move_with_their_lines() {
+    let noise = |line: u64| -> Line {
+        let mut random = SplitMix64::new(line);
+        std::array::from_fn(|_| random.bits() as u8)
+    };
+    let read = |moves: bool| {
+        let mover = Mover { moves, moved: Arc::default() };
+        let mut bench = Bench::new(Mechanisms { mover: Some(mover.clone()), ..named("uvm+bpc") });
+        for line in 0..LINES {
+            bench.rig.copy_in(Addr(bench.at(line)), &noise(line));
+        }
+        let first = Instr::load_line(bench.at(0));
+        bench.rig.run(Script::new(&[vec![first; 30]])).expect("data is right");
+        assert_eq!(mover.moved.load(Ordering::Relaxed), moves);
+        let all: Vec<Instr> = (1..LINES).map(|line| Instr::load_line(bench.at(line))).collect();
+        let sectors = |bench: &Bench| bench.rig.reading().channels.iter().map(|c| c.read_accesses).sum::<u64>();
+        let before = sectors(&bench);
+        bench.rig.run(Script::new(&[all])).expect("data is right");
+        sectors(&bench) - before
+    };
+    let stays = read(false);
+    assert!(stays >= 4 * (LINES - 1), "{stays}");
+    assert_eq!(read(true), stays);
 }
 
 #[test]
