@@ -92,8 +92,9 @@ pub(super) fn capacity(timings: &[Timing]) -> Figure {
                 1.25 can be held. CMD moves less and holds no more: the place of a block whose write it removes stays the block's.";
     let promised =
         |scheme: Scheme, name: &str| Column::new(name, 3, move |t: &Timing| t.point(scheme).and_then(|p| p.promised));
-    let held =
-        |scheme: Scheme| Column::new(format!("held, {}", scheme.name), 3, move |t: &Timing| t.point(scheme)?.held);
+    let held = |scheme: Scheme| {
+        Column::new(format!("held, {}", scheme.name), 3, move |t: &Timing| Some(t.point(scheme)?.held?.ratio()))
+    };
     let [_, buddy, _, uvm, _] = SINGLES;
     let mut all = vec![promised(buddy, "promised, buddy"), held(uvm)];
     all.extend(PAIRS.iter().filter(|pair| pair.alone.contains(&uvm)).map(|pair| held(pair.both)));

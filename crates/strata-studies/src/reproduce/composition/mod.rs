@@ -64,8 +64,7 @@ const RULE: &str = "A program presses on memory if it uses more than half of the
 impl Timing {
     /// Use of the busier direction of the links to stacks on the plain machine.
     fn link_use(&self) -> Option<f64> {
-        let plain = self.point(PLAIN)?;
-        Some(plain.busier / (LINK_BYTES_PER_CYCLE * plain.cycles))
+        Some(self.point(PLAIN)?.link_use)
     }
 
     /// Sectors that vaults moved there over those that SMs asked L2 for or sent there.
@@ -81,8 +80,6 @@ impl Timing {
     }
 }
 
-/// Four links of 80 GB/s in cycles of 1.4 GHz (TOM, Table 1).
-const LINK_BYTES_PER_CYCLE: f64 = 4.0 * 80.0 / 1.4;
 /// Four times L2.
 const LEAST_BYTES: f64 = (4 << 20) as f64;
 

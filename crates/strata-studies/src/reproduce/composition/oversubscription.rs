@@ -4,7 +4,7 @@
 //! unified memory over compressed pages, which the paper leaves to future work (section III-E).
 
 use super::suite::{Program, Scheme, long, program, short};
-use super::timing::{self, Point, Timing, no_failures};
+use super::timing::{self, Held, Point, Timing, no_failures};
 use crate::report::{Cell, Figure};
 use crate::reproduce::by_program::{Column, Frame, Mean, by_program};
 use crate::reproduce::runs::Runs;
@@ -92,23 +92,20 @@ pub(super) fn figures(timings: &[Timing]) -> Vec<Figure> {
 
 /// Pages that fit, as promised or not.
 fn fits(timings: &[Timing]) -> Figure {
-    let percents: Vec<_> = SHORT.iter().map(|(percent, ..)| percent.to_string()).collect();
-    let note = format!(
-        "Bytes over the device memory that targets keep for them, and the most pages that were on the device at once over its frames: no more \
-         than all can be, {} % of what fits uncompressed. Kept is the promise if the most pages reach the lesser of both within a hundredth. \
-         Then how many pages left for want of room, alone and together.",
-        percents.join(" and ")
-    );
+    let note = "Bytes over the device memory that targets keep for them (promised), and the most pages that were on the device at once over its frames \
+                (held), those that were about to leave not counted. The promise is kept if all pages are there that are there with enough memory, or a \
+                hundredth less than are promised. Then how many pages left for want of room, alone and together.";
     let row = |t: &Timing| {
         let mut cells = vec![Cell::from(t.program.name)];
         let promised = t.point(BUDDY).and_then(|p| p.promised);
         cells.push(Cell::number(promised, 3));
         for (percent, alone, both) in SHORT {
             let held = |scheme| t.point(scheme).and_then(|p| p.held);
-            cells.extend([alone, both].map(|scheme| Cell::number(held(scheme), 3)));
+            cells.extend([alone, both].map(|scheme| Cell::number(held(scheme).map(Held::ratio), 3)));
             let kept = promised
                 .zip(held(both))
-                .map(|(promised, held)| held >= 0.99 * promised.min(f64::from(percent) / 100.0));
+                .zip(held(ENOUGH))
+                .map(|((promised, both), all)| both.pages >= 0.99 * all.pages.min(promised * both.frames));
             cells.push(Cell::from(kept.map_or("", |kept| if kept { "kept" } else { "not reached" })));
             cells.extend([alone, both].map(|scheme| Cell::number(t.point(scheme).map(|p| p.evicted), 0)));
         }
@@ -122,7 +119,7 @@ fn fits(timings: &[Timing]) -> Figure {
     Figure {
         id: "fits".into(),
         title: "Pages that fit".into(),
-        note,
+        note: note.into(),
         headings,
         rows: timings.iter().map(row).collect(),
         chart: None,

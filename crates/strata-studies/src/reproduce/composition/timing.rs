@@ -1,6 +1,6 @@
 //! Every program on every machine, and what its requests waited for.
 
-use super::suite::{PLAIN, Program, Scheme};
+use super::suite::{Machine, PLAIN, Program, Scheme};
 use crate::mechanisms::combination;
 use crate::reproduce::Effort;
 use crate::reproduce::by_program::{ALL, Subject};
@@ -8,7 +8,7 @@ use crate::reproduce::runs::{Measured, Runs};
 use serde_json::Value;
 use strata_buddy::Target;
 use strata_core::{LINE_BYTES, SECTOR_BYTES};
-use strata_run::{LabError, RunRequest, Step, What, parallel};
+use strata_run::{LabError, RunRequest, Step, What, gpus, parallel};
 
 /// What requests wait for, as `--explain` counts it, and what that is.
 pub(super) const WAITS: [(&str, &str); 8] = [
@@ -27,8 +27,9 @@ pub(super) const WAITS: [(&str, &str); 8] = [
 pub(super) struct Point {
     /// Of launches: what the host copies before and after is not in it, what pages take is.
     pub(super) cycles: f64,
-    /// Bytes on the busier direction of the links to stacks, and on all links of the GPU: to stacks, between them, to the host.
-    pub(super) busier: f64,
+    /// Use of the busier direction of the links to stacks, if there are any.
+    pub(super) link_use: f64,
+    /// Bytes on all links of the GPU: to stacks, between them, to the host.
     pub(super) links: f64,
     /// Bytes that vaults moved.
     pub(super) vaults: f64,
@@ -43,16 +44,16 @@ pub(super) struct Point {
     pub(super) requests: f64,
     /// Bytes of allocations over those of device memory that are kept for them, as Buddy Compression promises.
     pub(super) promised: Option<f64>,
-    /// The most pages that were on the device at once, over the frames that it had.
-    pub(super) held: Option<f64>,
+    /// The most pages that were on the device at once, and the frames that it had.
+    pub(super) held: Option<Held>,
     /// Pages that left for want of room.
     pub(super) evicted: f64,
     pub(super) passed: bool,
 }
 
 impl Point {
-    /// Of a machine: what its files say beyond statistics.
-    fn of(result: &Measured, scheme: Scheme) -> Result<Self, LabError> {
+    /// What statistics say, and files beside them. `rate`: bytes in a core cycle that all links to stacks carry in one direction.
+    fn of(result: &Measured, scheme: Scheme, rate: f64) -> Result<Self, LabError> {
         let count = |path: &str| result.count(path);
         let classes = ["load", "store", "atomic"];
         let waited = |what: &str| classes.iter().map(|class| count(&format!("explain.wait[{class}].{what}"))).sum();
@@ -61,7 +62,7 @@ impl Point {
         let held = if scheme.has("uvm") { held(&result.beside("uvm.json")?) } else { None };
         Ok(Self {
             cycles: result.total("cycles"),
-            busier: tx.max(rx),
+            link_use: if rate > 0.0 { tx.max(rx) / (rate * result.total("cycles")) } else { 0.0 },
             links: tx + rx + cross + result.sum(&HOST_LINK),
             vaults: result.sum(&["gpu.dram.reads", "gpu.dram.writes"]) * SECTOR_BYTES as f64,
             vault_use: count("gpu.dram.bus_use"),
@@ -92,11 +93,25 @@ fn promised(said: &Value) -> Option<f64> {
     (sums[1] > 0.0).then(|| sums[0] / sums[1])
 }
 
-/// The most pages on the device over its frames, by `uvm.json`.
-fn held(said: &Value) -> Option<f64> {
-    let fullest = &said["fullest"];
-    let frames = fullest["frames"].as_f64().filter(|&frames| frames > 0.0)?;
-    Some(fullest["pages"].as_f64()? / frames)
+/// The device when it held the most pages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) pages: f64,
+    /// Pages that it has room for if each takes all of its bytes.
+    pub(super) frames: f64,
+}
+
+impl Held {
+    /// Pages in a frame.
+    pub(super) fn ratio(self) -> f64 {
+        self.pages / self.frames
+    }
+}
+
+/// By `uvm.json`.
+fn held(said: &Value) -> Option<Held> {
+    let of = |what: &str| said["fullest"][what].as_f64();
+    Some(Held { pages: of("pages")?, frames: of("frames").filter(|&frames| frames > 0.0)? })
 }
 
 /// One program on all machines.
@@ -134,6 +149,13 @@ impl Timing {
     }
 }
 
+/// Bytes in a core cycle that all links to stacks of a machine carry in one direction.
+fn rate(machine: Machine) -> Result<f64, LabError> {
+    let gpu = gpus::gpu(machine.gpu(), &[""; 0])?.config;
+    let bytes = f64::from(gpu.stacks.count) * gpu.stacks.link.gb_per_s * 1e9;
+    Ok(bytes / (1e3 * gpu.clock.core.khz() as f64))
+}
+
 /// Runs programs on machines; each run explains itself.
 pub(super) fn study(
     programs: &[Program],
@@ -156,7 +178,7 @@ pub(super) fn study(
         })?;
         Ok(match result.error() {
             Some(error) => (result.total("allocated_bytes"), Err(error.to_owned())),
-            None => (result.total("allocated_bytes"), Ok(Point::of(&result, *scheme)?)),
+            None => (result.total("allocated_bytes"), Ok(Point::of(&result, *scheme, rate(scheme.machine)?)?)),
         })
     });
     let points: Vec<(f64, Result<Point, String>)> = points.into_iter().collect::<Result<_, LabError>>()?;
