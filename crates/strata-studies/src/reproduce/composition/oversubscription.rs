@@ -99,7 +99,7 @@ fn fits(timings: &[Timing]) -> Figure {
         let mut cells = vec![Cell::from(t.program.name)];
         let promised = t.point(BUDDY).and_then(|p| p.promised);
         cells.push(Cell::number(promised, 3));
-        for (percent, alone, both) in SHORT {
+        for (_, alone, both) in SHORT {
             let held = |scheme| t.point(scheme).and_then(|p| p.held);
             cells.extend([alone, both].map(|scheme| Cell::number(held(scheme).map(Held::ratio), 3)));
             let kept = promised
