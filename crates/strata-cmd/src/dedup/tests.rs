@@ -207,7 +207,7 @@ fn what_others_refer_to_outlives_the_page_it_was_written_in() {
     memory.write(1, ALL, &line([2; 4]));
     memory.write(2, ALL, &line([2; 4]));
     memory.freed(1);
-    assert_eq!(memory.host_wrote(1, ALL, &line([3; 4])), SPILL, "its home is still what 2 refers to");
+    assert_eq!(memory.host_wrote(1, ALL, &line([3; 4])), 2, "its home is still what 2 refers to; that of 2 is free");
     assert_eq!(memory.delivers(2).map(|(_, bytes)| bytes), Some(line([2; 4])));
     assert_eq!(memory.delivers(1).map(|(_, bytes)| bytes), Some(line([3; 4])));
     recount(&memory).expect("sound");
