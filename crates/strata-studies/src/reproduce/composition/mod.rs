@@ -15,7 +15,7 @@ use super::{Effort, Row, geometric_mean};
 use crate::report::Page;
 use interplay::{Verdict, product, ratio};
 use strata_run::{LabError, Step};
-use suite::{CANDIDATES, FOUR, PAIRS, PLAIN, Pair, Program, SINGLES, schemes};
+use suite::{CANDIDATES, FOUR, PAIRS, PLAIN, Pair, Program, SINGLES, caching_schemes, schemes};
 use timing::{Timing, no_failures};
 
 /// Pairs on one machine, and memory that does not suffice.
@@ -73,6 +73,11 @@ impl Timing {
         Some(plain.vaults / strata_core::SECTOR_BYTES as f64 / plain.asked.max(1.0))
     }
 
+    /// True if caches can do something for it: a tenth of what SMs ask for, or more, is found on the GPU.
+    fn reuses(&self) -> bool {
+        self.off_chip().is_some_and(|share| share < 0.9)
+    }
+
     /// True if it is studied: [`RULE`].
     fn presses(&self) -> bool {
         let is_large = self.bytes >= LEAST_BYTES;
@@ -109,7 +114,14 @@ fn pairs(
     page.figures.push(figures::capacity(&timings));
     if effort != Effort::Quick {
         page.figures.extend(figures::travel(&timings));
-        page.figures.push(figures::caches(&timings));
+        let reusing: Vec<Program> = chosen.iter().filter(|t| t.reuses()).map(|t| t.program).collect();
+        let mut cached = timing::study(&reusing, effort, &caching_schemes(), runs, begins)?;
+        for timing in &mut cached {
+            let others = timings.iter().filter(|t| t.program == timing.program);
+            timing.points.extend(others.flat_map(|t| t.points.iter().cloned()));
+        }
+        no_failures(&cached)?;
+        page.figures.push(figures::caches(&cached));
     }
     Ok(told(candidates.len(), &timings))
 }
@@ -167,7 +179,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a folder");
         let runs = Runs::below(directory.path()).expect("a store");
         let program = suite::tiny("scalarprod");
-        let machines = [vec![PLAIN], schemes(Effort::Standard)].concat();
+        let machines = [vec![PLAIN], schemes(Effort::Standard), caching_schemes()].concat();
         let timings = timing::study(&[program], Effort::Standard, &machines, &runs, &mut |_| ()).expect("they run");
         no_failures(&timings).expect("results are right");
         assert!(!timings[0].presses(), "it fits into L2");

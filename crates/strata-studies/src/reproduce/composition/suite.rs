@@ -21,7 +21,7 @@ impl Machine {
     }
 
     /// The one link to the host carries migrations and buddy memory alike, and blocks that learn. PCI Express 5.0 x16 in place of the preset's 3.0,
-    /// because TOM charges that its latency alone and Buddy Compression asks for more; and three channels of NVLink 2 (Buddy
+    /// because TOM charges that its latency alone and Buddy Compression asks for more; and three channels of `NVLink` 2 (Buddy
     /// Compression, section IV-C).
     const fn link(self) -> &'static str {
         match self {
@@ -221,10 +221,13 @@ pub(super) fn schemes(effort: Effort) -> Vec<Scheme> {
     if effort != Effort::Quick {
         all.push(ROOMY);
         all.extend(TRAVEL);
-        all.extend([STRIDE, SRRIP]);
-        all.extend(CACHE_PAIRS.map(|pair| pair.both));
     }
     all
+}
+
+/// What is run besides on programs that caches can do something for.
+pub(super) fn caching_schemes() -> Vec<Scheme> {
+    [STRIDE, SRRIP].into_iter().chain(CACHE_PAIRS.map(|pair| pair.both)).collect()
 }
 
 #[cfg(test)]
@@ -266,7 +269,7 @@ mod tests {
         for program in CANDIDATES {
             assert!(strata_workloads::find(program.name).is_ok(), "{}", program.name);
         }
-        let all = schemes(Effort::Standard);
+        let all = [schemes(Effort::Standard), caching_schemes()].concat();
         assert!(all.starts_with(&schemes(Effort::Quick)));
         for (k, a) in all.iter().enumerate() {
             assert!(all[k + 1..].iter().all(|b| (a.with, a.set()) != (b.with, b.set())), "{}", a.name);
