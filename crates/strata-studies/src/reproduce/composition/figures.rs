@@ -85,7 +85,8 @@ pub(super) fn machines(timings: &[Timing]) -> Vec<Figure> {
 pub(super) fn capacity(timings: &[Timing]) -> Figure {
     let note = "Bytes of allocations over the device memory that their targets keep for them (promised), and the most pages that were \
                 on the device at once over the frames that it has (held): with memory for four fifths of all pages no more than \
-                1.25 can be held. CMD moves less and holds no more: the place of a block whose write it removes stays the block's.";
+                1.25 can be held. UVMSmart forgets at a synchronisation which pages are there and counts all memory as free, so that programs \
+                of many launches hold more than its frames. CMD moves less and holds no more: the place of a block whose write it removes stays the block's.";
     let promised =
         |scheme: Scheme, name: &str| Column::new(name, 3, move |t: &Timing| t.point(scheme).and_then(|p| p.promised));
     let held = |scheme: Scheme| {
