@@ -34,6 +34,7 @@ const LINES: u64 = 96;
 
 /// What goes into a machine.
 #[derive(Clone, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a mechanism that is there or not")]
 struct Mechanisms {
     uvm: bool,
     cmd: bool,
