@@ -405,7 +405,7 @@ fn what_was_written_comes_back_through_a_chain() {
         let compared = traffic().through_chain(&mut chain(set, None), seed as u64);
         assert!(compared.as_ref().is_ok_and(|n| *n > 1000), "{set:?}: {compared:?}");
     }
-    for mutation in [Mutation::OverwritesShared, Mutation::TrustsReference] {
+    for mutation in [Mutation::OverwritesShared, Mutation::TrustsReference, Mutation::LosesReferences] {
         traffic().through_chain(&mut chain(&[], Some(mutation)), 1).expect_err("it is found");
     }
 }

@@ -4,19 +4,20 @@
 //! `STRATA_OPERATIONS=10000000 cargo test --release -p strata-lab --test composition -- --ignored --nocapture` does the same for as long
 //! as one likes.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use strata_buddy::{Allocations, CompressedSide, Purpose, Target, Targets};
 use strata_cmd::settings::{CMD, Scheme, Settings as CmdSettings};
 use strata_cmd::{DedupSide, ReadOnlyFifo};
 use strata_core::random::SplitMix64;
 use strata_core::settings::Settings;
-use strata_core::{Addr, Allocation, Bytes, HostEvent, OpInfo};
+use strata_core::{Addr, Allocation, Bytes, HostEvent, LineAddr, OpInfo, WarpId};
 use strata_sim::cache::SectorMask;
 use strata_sim::config::load;
 use strata_sim::seam::{
     AccessInfo, Action, Actions, Arrival, Below, Candidate, Counted, Line, LineRequest, LocalLine, MemorySide, Offload,
-    PageId, Paging, Parts, Plan, Reserved, SideCount, StackId, StackUse, Terms, Token, Walk, Wanted,
+    PageId, Paging, Parts, Place, Placed, Plan, Reserved, SideCount, StackId, StackUse, Terms, Token, Walk, Wanted,
 };
 use strata_sim::time::Picos;
 use strata_sim::{Layer, MachineBuilder, MachineError};
@@ -32,14 +33,16 @@ const DEVICE: u64 = 1 << 28;
 const LINES: u64 = 96;
 
 /// What goes into a machine.
-#[derive(Clone, Copy, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is there or not")]
+#[derive(Clone, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a mechanism that is there or not")]
 struct Mechanisms {
     uvm: bool,
     cmd: bool,
     buddy: bool,
     bpc: bool,
     tom: bool,
+    /// One that may give lines other homes, in place of `tom`.
+    mover: Option<Mover>,
     /// One that does nothing, in each of the seams that the others leave free.
     null: bool,
     wrong: Option<Wrong>,
@@ -52,6 +55,8 @@ enum Wrong {
     StaleFrame,
     /// A page that leaves is not copied to the host.
     LostPage,
+    /// Metadata that were looked up once are kept when the line is written, by L2 or by a stack's SM.
+    StaleMetadata,
 }
 
 fn named(text: &str) -> Mechanisms {
@@ -142,12 +147,57 @@ impl MemorySide for Deaf {
         self.0.delivers(line)
     }
 
-    fn reserved(&self, address: strata_core::LineAddr, below: &Reserved<'_>) -> u32 {
+    fn reserved(&self, address: LineAddr, below: &Reserved<'_>) -> u32 {
         self.0.reserved(address, below)
     }
 
     fn counts(&self, machine: &Counted<'_>) -> Vec<SideCount> {
         self.0.counts(machine)
+    }
+}
+
+/// A memory side whose metadata outlive what they say: a line is found where it was when it was first looked up, until its page goes.
+struct Outdated {
+    side: DedupSide,
+    known: Mutex<HashMap<u64, (SectorMask, Line)>>,
+}
+
+impl Outdated {
+    fn known(&self) -> MutexGuard<'_, HashMap<u64, (SectorMask, Line)>> {
+        self.known.lock().expect("nobody panics with it")
+    }
+}
+
+impl MemorySide for Outdated {
+    fn attach(&mut self, parts: &mut Parts) {
+        self.side.attach(parts);
+    }
+
+    fn read(&mut self, request: &LineRequest<'_>, below: Below<'_>, plan: &mut Plan) {
+        self.side.read(request, below, plan);
+    }
+
+    fn write(&mut self, request: &LineRequest<'_>, below: Below<'_>, plan: &mut Plan) {
+        self.side.write(request, below, plan);
+    }
+
+    fn host_wrote(&mut self, request: &LineRequest<'_>, below: Below<'_>) {
+        self.known().remove(&request.line.0);
+        self.side.host_wrote(request, below);
+    }
+
+    fn host_freed(&mut self, line: LocalLine, below: Below<'_>) {
+        self.known().remove(&line.0);
+        self.side.host_freed(line, below);
+    }
+
+    fn copies(&mut self, wanted: Wanted, line: LocalLine, there: SectorMask) -> SectorMask {
+        self.side.copies(wanted, line, there)
+    }
+
+    fn delivers(&self, line: LocalLine) -> Option<(SectorMask, Line)> {
+        let now = self.side.delivers(line)?;
+        Some(*self.known().entry(line.0).or_insert(now))
     }
 }
 
@@ -181,6 +231,47 @@ impl Offload for Dozens {
     fn decide(&mut self, _: usize, first: StackId, _: &[StackUse]) -> Option<StackId> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Some(first)
+    }
+}
+
+/// Gives all lines other homes when the first warp leaves its first candidate, if it `moves` them at all.
+#[derive(Clone)]
+struct Mover {
+    moves: bool,
+    moved: Arc<AtomicBool>,
+}
+
+impl Place for Mover {
+    fn place(&self, LineAddr(line): LineAddr) -> Placed {
+        let shift = u64::from(self.moved.load(Ordering::Relaxed));
+        Placed { partition: ((line + shift) % 64) as u32, local: line / 64 }
+    }
+}
+
+impl Offload for Mover {
+    fn candidates(&mut self, instructions: &[OpInfo]) -> Vec<Candidate> {
+        Dozens(Arc::default()).candidates(instructions)
+    }
+
+    fn terms(&self) -> Terms {
+        Terms::default()
+    }
+
+    fn consider(&mut self, _: &Arrival<'_>) -> bool {
+        true
+    }
+
+    fn decide(&mut self, _: usize, _: StackId, _: &[StackUse]) -> Option<StackId> {
+        None
+    }
+
+    fn exited(&mut self, _: WarpId) -> bool {
+        self.moves && !self.moved.load(Ordering::Relaxed)
+    }
+
+    fn remapped(&mut self) -> u64 {
+        self.moved.store(true, Ordering::Relaxed);
+        100
     }
 }
 
@@ -266,13 +357,17 @@ impl Bench {
         let offloaded = Arc::<AtomicU64>::default();
         let mut builder = MachineBuilder::new(gpu.clone());
         builder.check_data();
-        Self::add_sides(&mut builder, mechanisms);
+        Self::add_sides(&mut builder, &mechanisms);
         if let Some(uvm) = &uvm {
             let careless = Careless(uvm.clone(), mechanisms.wrong == Some(Wrong::LostPage));
             builder.paging("uvm", Box::new(careless), Addr(MANAGED)..Addr(2 * MANAGED));
         }
         if mechanisms.tom {
             builder.offload("tom", Box::new(Dozens(Arc::clone(&offloaded))));
+        }
+        if let Some(mover) = mechanisms.mover {
+            builder.place("mover", Box::new(mover.clone()));
+            builder.offload("mover", Box::new(mover));
         }
         let mut rig = Rig::new(builder.build().expect("they go together"));
         let mut allocation = Allocation::on_device(0, "a", Addr(base), Bytes(6 * MB));
@@ -281,14 +376,18 @@ impl Bench {
         Self { rig, uvm, offloaded, base, cycles: 0 }
     }
 
-    fn add_sides(builder: &mut MachineBuilder, mechanisms: Mechanisms) {
+    fn add_sides(builder: &mut MachineBuilder, mechanisms: &Mechanisms) {
         let gpu = builder.config().clone();
         if mechanisms.cmd {
             let settings = CmdSettings::of(Scheme::Cmd, &Settings::read("cmd", CMD, &[""; 0]).expect("good"));
-            let (of, deaf) = (gpu.clone(), mechanisms.wrong == Some(Wrong::StaleFrame));
+            let (of, wrong) = (gpu.clone(), mechanisms.wrong);
             builder.memory_side("cmd", Layer::Relocates, move |_| {
                 let side = DedupSide::new(&settings, &of);
-                if deaf { Box::new(Deaf(side)) } else { Box::new(side) }
+                match wrong {
+                    Some(Wrong::StaleFrame) => Box::new(Deaf(side)),
+                    Some(Wrong::StaleMetadata) => Box::new(Outdated { side, known: Mutex::default() }),
+                    _ => Box::new(side),
+                }
             });
             let fifo = settings.fifo.expect("CMD has one");
             builder.victim("cmd", move |_| Box::new(ReadOnlyFifo::new(fifo)));
@@ -378,10 +477,44 @@ fn a_frame_that_holds_what_was_there_before_is_found() {
 }
 
 #[test]
+fn metadata_that_are_not_invalidated_are_found() {
+    for text in ["cmd", "cmd+buddy", "tom+cmd", "tom+cmd+buddy"] {
+        assert!(is_found(text, Wrong::StaleMetadata), "{text}");
+    }
+}
+
+#[test]
 fn a_page_that_is_lost_is_found() {
     for text in ["uvm", "uvm+buddy", "tom+uvm", "tom+uvm+cmd+buddy"] {
         assert!(is_found(text, Wrong::LostPage), "{text}");
     }
+}
+
+/// Pages that are at the host when lines get other homes come to these with their bytes: bytes that do not compress are read in full.
+#[test]
+fn bytes_at_the_host_move_with_their_lines() {
+    let noise = |line: u64| -> Line {
+        let mut random = SplitMix64::new(line);
+        std::array::from_fn(|_| random.bits() as u8)
+    };
+    let read = |moves: bool| {
+        let mover = Mover { moves, moved: Arc::default() };
+        let mut bench = Bench::new(Mechanisms { mover: Some(mover.clone()), ..named("uvm+bpc") });
+        for line in 0..LINES {
+            bench.rig.copy_in(Addr(bench.at(line)), &noise(line));
+        }
+        let first = Instr::load_line(bench.at(0));
+        bench.rig.run(Script::new(&[vec![first; 30]])).expect("data is right");
+        assert_eq!(mover.moved.load(Ordering::Relaxed), moves);
+        let all: Vec<Instr> = (1..LINES).map(|line| Instr::load_line(bench.at(line))).collect();
+        let sectors = |bench: &Bench| bench.rig.reading().channels.iter().map(|c| c.read_accesses).sum::<u64>();
+        let before = sectors(&bench);
+        bench.rig.run(Script::new(&[all])).expect("data is right");
+        sectors(&bench) - before
+    };
+    let stays = read(false);
+    assert!(stays >= 4 * (LINES - 1), "{stays}");
+    assert_eq!(read(true), stays);
 }
 
 #[test]

@@ -49,7 +49,7 @@ mod tests;
 mod transfer;
 
 pub use mechanism::register;
-pub use model::{Handle, Machine, Uvm};
+pub use model::{Fullest, Handle, Machine, Uvm};
 pub use prefetch::Predictor;
 pub use record::GmmuRequest;
 pub use settings::{Config, Model, SETTINGS};

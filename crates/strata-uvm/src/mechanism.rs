@@ -146,7 +146,7 @@ impl Prepared for PreparedUnified {
 }
 
 /// What each number means, beside the numbers.
-const MEANINGS: [(&str, &str); 9] = [
+const MEANINGS: [(&str, &str); 10] = [
     (
         "page_hit_rate",
         "walks that found their page on the device, of all walks; accesses that a TLB translates make none",
@@ -168,6 +168,11 @@ const MEANINGS: [(&str, &str); 9] = [
     ),
     ("pcie", "by bins of core cycles and direction: bytes, share of the bin in which something passed (busy), GB/s"),
     ("course", "counts until so many thread instructions had issued, at the GMMU request after that"),
+    (
+        "fullest",
+        "the most pages that were on the device together, and the frames that it had for them then: fewer, where memory holds pages \
+         compressed",
+    ),
     ("allocations", "walks to each page, in the order of addresses: the heat map"),
 ];
 
@@ -197,6 +202,7 @@ fn seen(uvm: &Uvm, core_khz: u64) -> Value {
         "pcie": pcie(uvm.series(), core_khz),
         "course": course(uvm),
         "page_bytes": uvm.space().geometry.page_bytes,
+        "fullest": { "pages": uvm.fullest().pages, "frames": uvm.fullest().frames },
         "allocations": heat,
     })
 }

@@ -21,6 +21,15 @@ use strata_core::{Addr, Bytes, HostEvent};
 use strata_sim::seam::{AccessInfo, Action, Actions, FaultId, PageId, Paging, SideCount, StoredPages, Token, Walk};
 use strata_sim::time::{Clock, Cycles, Picos};
 
+/// The device when it held the most pages.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Fullest {
+    /// So many.
+    pub pages: u64,
+    /// Pages that it had room for then if each took all of its bytes.
+    pub frames: u64,
+}
+
 /// What unified memory must know of the GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
@@ -100,6 +109,7 @@ pub struct Uvm {
     pub(crate) oversubscribed: bool,
     /// What pages take as memory sides store them, if they travel so.
     pub(crate) stored: Option<Arc<StoredPages>>,
+    pub(crate) fullest: Fullest,
     pub(crate) counts: Counts,
     pub(crate) series: Series,
     course: Course,
@@ -142,6 +152,7 @@ impl Uvm {
             warps_leave: true,
             oversubscribed: false,
             stored: None,
+            fullest: Fullest::default(),
             counts: Counts::default(),
             series: Series::new(),
             course: Course::new(),
@@ -153,6 +164,11 @@ impl Uvm {
     /// Managed memory as it is.
     pub fn space(&self) -> &Space {
         &self.space
+    }
+
+    /// The device when it held the most pages.
+    pub fn fullest(&self) -> Fullest {
+        self.fullest
     }
 
     /// What was counted so far.

@@ -136,6 +136,8 @@ pub struct Space {
     pub(crate) trees: Vec<TreeState>,
     /// Managed pages of live allocations.
     managed: u64,
+    /// Pages on the device that are not chosen to leave.
+    here: u64,
     /// Uses so far.
     clock: u64,
 }
@@ -152,6 +154,7 @@ impl Space {
             blocks: Vec::new(),
             trees: Vec::new(),
             managed: 0,
+            here: 0,
             clock: 0,
         }
     }
@@ -226,6 +229,11 @@ impl Space {
         for tree in &mut self.trees[first.0 as usize..=last.0 as usize] {
             tree.share = share;
         }
+    }
+
+    /// Pages on the device that are not chosen to leave.
+    pub fn here(&self) -> u64 {
+        self.here
     }
 
     /// What pages take on the device, in [`SHARES`] of a frame.
@@ -339,6 +347,7 @@ impl Space {
         let (block, tree) = (self.geometry.block(page), self.geometry.tree(page));
         self.blocks[block.0 as usize].stamp = self.clock;
         self.trees[tree.0 as usize].valid += 1;
+        self.here += 1;
         let flags = self.flags_mut(page);
         flags.clear(Flags::QUEUED);
         flags.set(Flags::VALID);
@@ -347,12 +356,14 @@ impl Space {
     /// A page is chosen to leave.
     pub(crate) fn mark_leaving(&mut self, page: Page) {
         self.flags_mut(page).set(Flags::LEAVING);
+        self.here -= 1;
         self.trees[self.geometry.tree(page).0 as usize].leaving += 1;
     }
 
     /// It stays after all.
     pub(crate) fn unmark_leaving(&mut self, page: Page) {
         self.flags_mut(page).clear(Flags(Flags::LEAVING.0 | Flags::RESCUED.0));
+        self.here += 1;
         self.trees[self.geometry.tree(page).0 as usize].leaving -= 1;
     }
 
@@ -362,6 +373,7 @@ impl Space {
         let was_leaving = self.flags(page).has(Flags::LEAVING);
         let t = &mut self.trees[tree.0 as usize];
         t.valid -= 1;
+        self.here -= u64::from(!was_leaving);
         t.leaving -= u32::from(was_leaving);
         t.written &= t.valid > 0;
         let b = &mut self.blocks[block.0 as usize];

@@ -5,7 +5,7 @@
 
 use crate::evict::{self, Candidates};
 use crate::geometry::Page;
-use crate::model::{Uvm, Wake};
+use crate::model::{Fullest, Uvm, Wake};
 use crate::space::{Flags, SHARES, Space, runs};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -272,6 +272,9 @@ impl Uvm {
             self.counts.prefetched += u64::from(flags.has(Flags::PREFETCHED));
             self.counts.thrashed += u64::from(flags.has(Flags::WAS_HERE));
             self.space.arrive(page);
+            if self.space.here() > self.fullest.pages {
+                self.fullest = Fullest { pages: self.space.here(), frames: self.capacity() };
+            }
             self.recency.arrived(&self.space, page);
             if flags.has(Flags::TOUCHED) {
                 if self.service.awaited > 0 {

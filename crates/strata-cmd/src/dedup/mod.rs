@@ -301,6 +301,15 @@ impl Dedup {
         false
     }
 
+    #[cfg_attr(not(test), allow(clippy::unused_self, reason = "tests forget who refers to a place"))]
+    fn loses_references(&self) -> bool {
+        #[cfg(test)]
+        if self.mutation == Some(Mutation::LosesReferences) {
+            return true;
+        }
+        false
+    }
+
     /// The masked sectors of a block are no longer at their place.
     fn depart(&mut self, line: u64, before: &Block) {
         let Some(place) = before.place(line) else { return };
@@ -310,6 +319,7 @@ impl Dedup {
         }
         if let Some(entry) = self.places.place(place).entry.some()
             && self.store.leave(entry) > 0
+            && !self.loses_references()
         {
             return;
         }

@@ -15,6 +15,8 @@ pub(crate) enum Mutation {
     TrustsReference,
     /// A block that goes elsewhere is still counted where it was.
     LeaksCounts,
+    /// A block that goes, as its page leaves or the program frees it, takes its place away from others that refer to it.
+    LosesReferences,
 }
 
 impl Dedup {
@@ -193,6 +195,22 @@ fn what_is_done_wrong_is_found() {
     assert!(error.contains("step 2"), "{error}");
     let error = fails_with(Mutation::LeaksCounts, Fingerprint::Xxh3, &share);
     assert!(error.contains("counted"), "{error}");
+    let leaves = [Op::Write(1, ALL, [2; 4]), Op::Write(2, ALL, [2; 4]), Op::Free(1)];
+    let error = fails_with(Mutation::LosesReferences, Fingerprint::Xxh3, &leaves);
+    assert!(error.contains("step 2") && error.contains("occupied: false, by [2]"), "{error}");
+}
+
+/// A page leaves whose place another refers to, and comes again with other bytes: those find another place.
+#[test]
+fn what_others_refer_to_outlives_the_page_it_was_written_in() {
+    let mut memory = memory(rules(Fingerprint::Xxh3, 4, 8));
+    memory.write(1, ALL, &line([2; 4]));
+    memory.write(2, ALL, &line([2; 4]));
+    memory.freed(1);
+    assert_eq!(memory.host_wrote(1, ALL, &line([3; 4])), 2, "its home is still what 2 refers to; that of 2 is free");
+    assert_eq!(memory.delivers(2).map(|(_, bytes)| bytes), Some(line([2; 4])));
+    assert_eq!(memory.delivers(1).map(|(_, bytes)| bytes), Some(line([3; 4])));
+    recount(&memory).expect("sound");
 }
 
 /// A fingerprint that is trusted and collides changes data: MD5 is trusted because nobody finds it colliding by chance. One

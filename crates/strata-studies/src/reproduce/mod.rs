@@ -1,8 +1,10 @@
-//! Papers reproduced: their figures from our programs on our machine, and their printed numbers beside ours.
+//! Papers reproduced: their figures from our programs on our machine, and their printed numbers beside ours. And a study that no paper
+//! has: their mechanisms together.
 
 mod buddy;
 mod by_program;
 mod cmd;
+mod composition;
 mod headline;
 mod measured;
 mod paper;
@@ -64,16 +66,43 @@ impl Paper {
             Self::Buddy | Self::Cmd | Self::Tom => &[],
         }
     }
+}
 
-    /// Reads a name, or `all`.
+/// What can be made: a paper's figures, or a study that goes beyond them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Study {
+    /// A paper, reproduced.
+    Of(Paper),
+    /// Mechanisms of all papers in one machine.
+    Composition,
+}
+
+impl Study {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Of(paper) => paper.name(),
+            Self::Composition => "composition",
+        }
+    }
+
+    /// The parts that it can be made in, one by one; none if it is always made whole.
+    pub const fn parts(self) -> &'static [&'static str] {
+        match self {
+            Self::Of(paper) => paper.parts(),
+            Self::Composition => &composition::PARTS,
+        }
+    }
+
+    /// Reads a name, or `all`: the four papers.
     pub fn named(text: &str) -> Result<Vec<Self>, LabError> {
         if text == "all" {
-            return Ok(Self::ALL.into());
+            return Ok(Paper::ALL.map(Self::Of).into());
         }
-        let found = Self::ALL.into_iter().find(|paper| paper.name() == text);
-        let names = Self::ALL.map(Self::name).into_iter().chain(["all"]);
-        let unknown = || LabError::Request(format!("there is no paper `{text}`; {}", suggestion(text, names)));
-        found.map(|paper| vec![paper]).ok_or_else(unknown)
+        let known = || Paper::ALL.map(Self::Of).into_iter().chain([Self::Composition]);
+        let names = known().map(Self::name).chain(["all"]);
+        let unknown = || LabError::Request(format!("there is no paper or study `{text}`; {}", suggestion(text, names)));
+        known().find(|study| study.name() == text).map(|study| vec![study]).ok_or_else(unknown)
     }
 }
 
@@ -91,11 +120,11 @@ pub enum Effort {
 /// What to reproduce.
 #[derive(Clone, Debug)]
 pub struct ReproduceRequest {
-    /// The paper.
-    pub paper: Paper,
+    /// The paper, or the study.
+    pub study: Study,
     /// How much to run.
     pub effort: Effort,
-    /// One of the paper's parts; `None` means all.
+    /// One of its parts; `None` means all.
     pub part: Option<String>,
     /// Which programs and figures, if not all.
     pub selection: Selection,
@@ -121,12 +150,12 @@ impl Selection {
         (!parts.is_empty()).then(|| parts.join("-"))
     }
 
-    /// An error if a paper's study is made whole.
-    fn check(&self, paper: Paper) -> Result<(), LabError> {
-        if paper == Paper::Tom || *self == Self::default() {
+    /// An error if a study is made whole.
+    fn check(&self, study: Study) -> Result<(), LabError> {
+        if study == Study::Of(Paper::Tom) || *self == Self::default() {
             return Ok(());
         }
-        let name = paper.name();
+        let name = study.name();
         Err(LabError::Request(format!(
             "programs and figures of `{name}` are not selected one by one; those of `tom` are"
         )))
@@ -151,38 +180,44 @@ pub fn reproduce(
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Reproduction, LabError> {
     let out = request.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT));
-    let mut directory = out.join(format!("reproduce-{}", request.paper.name()));
+    let mut directory = out.join(format!("reproduce-{}", request.study.name()));
     let part = request.part.as_deref();
-    check_part(request.paper, part)?;
-    request.selection.check(request.paper)?;
+    check_part(request.study, part)?;
+    request.selection.check(request.study)?;
     let runs = Runs::below(&Store::place(request.store.as_deref())?)?;
-    let (mut page, rows) = match request.paper {
-        Paper::Buddy => buddy::reproduce(request.effort, &directory, &runs, begins)?,
-        Paper::Cmd => cmd::reproduce(request.effort, &runs, begins)?,
-        Paper::Uvm => uvm::reproduce(request.effort, part, &runs, begins)?,
-        Paper::Tom => tom::reproduce(request.effort, &request.selection, &runs, begins)?,
+    let (mut page, rows, told): (Page, Vec<Row>, Vec<String>) = match request.study {
+        Study::Of(paper) => {
+            let (page, rows) = match paper {
+                Paper::Buddy => buddy::reproduce(request.effort, &directory, &runs, begins)?,
+                Paper::Cmd => cmd::reproduce(request.effort, &runs, begins)?,
+                Paper::Uvm => uvm::reproduce(request.effort, part, &runs, begins)?,
+                Paper::Tom => tom::reproduce(request.effort, &request.selection, &runs, begins)?,
+            };
+            let told = headline(paper, &rows);
+            (page, rows, told)
+        }
+        Study::Composition => composition::study(request.effort, part, &runs, begins)?,
     };
-    page.summary = Some(beside(&rows));
+    page.summary = (!rows.is_empty()).then(|| beside(&rows));
     redrawn::redraw(&mut page, &rows);
     // The page of a part stands beside that of the whole, and uses the same runs.
     directory.extend(part);
     directory.extend(request.selection.folder());
-    let headline = headline(request.paper, &rows);
-    page.save(&headline, &directory)?;
-    Ok(Reproduction { page, headline, rows, directory })
+    page.save(&told, &directory)?;
+    Ok(Reproduction { page, headline: told, rows, directory })
 }
 
-/// An error if the paper's study does not have this part.
-fn check_part(paper: Paper, part: Option<&str>) -> Result<(), LabError> {
-    let parts = paper.parts();
+/// An error if the study does not have this part.
+fn check_part(study: Study, part: Option<&str>) -> Result<(), LabError> {
+    let parts = study.parts();
     match part {
         Some(part) if parts.is_empty() => {
-            let name = paper.name();
+            let name = study.name();
             Err(LabError::Request(format!("`{name}` is reproduced as a whole: it has no part `{part}`")))
         }
         Some(part) if !parts.contains(&part) => {
             let near = suggestion(part, parts.iter().copied());
-            Err(LabError::Request(format!("`{}` has no part `{part}`; {near}", paper.name())))
+            Err(LabError::Request(format!("`{}` has no part `{part}`; {near}", study.name())))
         }
         _ => Ok(()),
     }
@@ -194,23 +229,26 @@ mod tests {
 
     #[test]
     fn parts_are_those_of_the_paper() {
-        assert!(check_part(Paper::Uvm, Some("learning")).is_ok() && check_part(Paper::Cmd, None).is_ok());
-        let misspelt = check_part(Paper::Uvm, Some("lop")).expect_err("unknown").to_string();
+        let [cmd, uvm] = [Paper::Cmd, Paper::Uvm].map(Study::Of);
+        assert!(check_part(uvm, Some("learning")).is_ok() && check_part(cmd, None).is_ok());
+        let misspelt = check_part(uvm, Some("lop")).expect_err("unknown").to_string();
         assert!(misspelt.contains("did you mean `loop`?"), "{misspelt}");
-        assert!(check_part(Paper::Cmd, Some("loop")).expect_err("whole").to_string().contains("as a whole"));
+        assert!(check_part(cmd, Some("loop")).expect_err("whole").to_string().contains("as a whole"));
     }
 
     #[test]
     fn programs_are_selected_where_a_study_can_be_made_of_some() {
         let some = Selection { programs: vec!["KM".into()], figure: Some("8".into()) };
         assert_eq!(some.folder().as_deref(), Some("KM-8"));
-        assert!(some.check(Paper::Tom).is_ok() && Selection::default().check(Paper::Cmd).is_ok());
-        assert!(some.check(Paper::Cmd).expect_err("whole").to_string().contains("those of `tom` are"));
+        let [cmd, tom] = [Paper::Cmd, Paper::Tom].map(Study::Of);
+        assert!(some.check(tom).is_ok() && Selection::default().check(cmd).is_ok());
+        assert!(some.check(cmd).expect_err("whole").to_string().contains("those of `tom` are"));
     }
 
     #[test]
-    fn papers_are_found_by_name() {
-        assert_eq!(Paper::named("all").expect("known"), Paper::ALL);
-        assert!(Paper::named("budy").expect_err("unknown").to_string().contains("did you mean `buddy`?"));
+    fn studies_are_found_by_name_and_all_are_the_papers() {
+        assert_eq!(Study::named("all").expect("known"), Paper::ALL.map(Study::Of));
+        assert_eq!(Study::named("composition").expect("known"), [Study::Composition]);
+        assert!(Study::named("budy").expect_err("unknown").to_string().contains("did you mean `buddy`?"));
     }
 }

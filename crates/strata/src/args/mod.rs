@@ -251,6 +251,7 @@ Examples:
   strata reproduce tom                   near-data processing: all figures and sensitivities
   strata reproduce tom --program KM --figure 8   one program, one figure, and no other runs
   strata reproduce all --quick           all four
+  strata reproduce composition --quick   their mechanisms together, pair by pair; `--part oversubscription`: Figure 14 of buddy's paper
   strata reproduce buddy --json | jq '.rows[] | select(.verdict == \"close\")'
 
 Tables, CSV, SVG and a page are saved in strata-out/reproduce-<paper>/. Runs are kept in the store of `strata sweep` and\n`strata compare`: what is interrupted goes on where it stopped, and nothing is run twice.";
@@ -260,7 +261,7 @@ Tables, CSV, SVG and a page are saved in strata-out/reproduce-<paper>/. Runs are
 #[derive(Args)]
 #[command(after_help = REPRODUCE_EXAMPLES)]
 pub(crate) struct Reproduce {
-    /// buddy, cmd, uvm, tom, or all
+    /// buddy, cmd, uvm, tom, all four of them, or composition: their mechanisms together
     pub(crate) paper: String,
     /// Small inputs and the main figures
     #[arg(long, conflicts_with = "full")]
@@ -268,7 +269,7 @@ pub(crate) struct Reproduce {
     /// Everything on the larger inputs
     #[arg(long)]
     pub(crate) full: bool,
-    /// Only one part of a study that has several: uvm has `loop` and `learning`
+    /// Only one part of a study that has several: uvm has `loop`, `learning` and `judged`, composition `pairs` and `oversubscription`
     #[arg(long, value_name = "NAME")]
     pub(crate) part: Option<String>,
     /// Only this program of tom, as its paper abbreviates it; may be repeated

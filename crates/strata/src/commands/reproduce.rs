@@ -4,7 +4,7 @@ use crate::args::Reproduce;
 use crate::output::{self, Failure};
 use crate::progress::Series;
 use std::process::ExitCode;
-use strata_lab::reproduce::{Effort, Paper, ReproduceRequest, Selection, reproduce as run, to_json};
+use strata_lab::reproduce::{Effort, ReproduceRequest, Selection, Study, reproduce as run, to_json};
 use strata_lab::sweep::Store;
 
 pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, Failure> {
@@ -15,11 +15,11 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, Failure> {
     };
     super::interrupt::leave_nothing_in(&Store::place(args.store.as_deref())?);
     let mut rows = Vec::new();
-    for paper in Paper::named(&args.paper)? {
+    for study in Study::named(&args.paper)? {
         let mut line = Series::new();
         let selection = Selection { programs: args.program.clone(), figure: args.figure.clone() };
         let request = ReproduceRequest {
-            paper,
+            study,
             effort,
             part: args.part.clone(),
             selection,

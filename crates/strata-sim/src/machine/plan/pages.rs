@@ -72,9 +72,10 @@ impl MemorySides {
 
     /// Sectors of a line have been written while its page is at the host.
     pub(in crate::machine) fn written_away(&mut self, home: Home, line: LineAddr, sectors: SectorMask, data: &Line) {
-        let Partition { chain, image, .. } = &mut self.partitions[usize::from(home.partition)];
+        let Partition { chain, image, lines, .. } = &mut self.partitions[usize::from(home.partition)];
         if let Some(image) = image {
             image.write(home.local, sectors, data);
+            *lines.get_mut(home.local.0) = Some(line);
         }
         let data = image.as_ref().map_or(&ZEROS, |image| image.line(home.local));
         Below(chain).written_away(&host_write(&home, line, sectors, data));
