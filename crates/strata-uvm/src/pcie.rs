@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 /// The curve of one generation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pcie {
-    /// GB/s by name: 16, 32 or 64.
+    /// GB/s by name: 16, 32 or 64; 75 is NVLink.
     nominal: f64,
     /// GiB/s that very large transfers reach.
     reach: f64,
@@ -19,9 +19,10 @@ pub struct Pcie {
 }
 
 impl Pcie {
-    /// For a nominal bandwidth of 16, 32 or 64 GB/s and a core clock in kHz.
+    /// For a nominal bandwidth of 16, 32, 64 or 75 GB/s and a core clock in kHz.
     pub fn new(nominal: u64, core_khz: u64, latency: u64, geometry: &Geometry) -> Self {
-        // UVMSmart: BW(s) = (2 A / pi) atan(0.07292 s) GiB/s of s KB, A = 12, 24, 48 for 16, 32, 64 GB/s.
+        // UVMSmart: BW(s) = (2 A / pi) atan(0.07292 s) GiB/s of s KB, A = 12, 24, 48 for 16, 32, 64 GB/s; the
+        // same share of NVLink's 75 is a choice.
         let reach = nominal as f64 * 12.0 / 16.0;
         let frequency = core_khz as f64 * 1e3;
         let mut pcie = Self { nominal: nominal as f64, reach, frequency, latency, of_pages: Vec::new() };

@@ -176,9 +176,9 @@ pub const SETTINGS: &[Setting] = &[
     setting!(
         "pcie",
         "16",
-        Allowed::Choice(&["16", "32", "64"]),
-        "nominal GB/s of PCI Express, each way",
-        "UVMSmart -pcie_bandwidth 16.0GB/s; prefetching paper, Table 9: 3.0 x16"
+        Allowed::Choice(&["16", "32", "64", "75"]),
+        "nominal GB/s of PCI Express, each way; 75: three channels of NVLink 2, with the same curve by size of a transfer",
+        "UVMSmart -pcie_bandwidth 16.0GB/s; prefetching paper, Table 9: 3.0 x16; Buddy Compression, Figure 14: 75 GB/s"
     ),
     setting!(
         "pcie_latency",

@@ -103,6 +103,8 @@ pub struct Projection {
     pub speedup: Option<f64>,
     /// The same for the fastest mini-batches that fit, which need not be the largest: the last wave may be full in a smaller one.
     pub best_speedup: Option<f64>,
+    /// What the fastest mini-batch of all, however much memory it takes, would gain over the largest without compression.
+    pub ceiling: Option<f64>,
 }
 
 /// For each network and its compression ratio: the largest mini-batches in a memory of `capacity`, and the projected gain in
@@ -132,5 +134,6 @@ fn project_one(network: &Network, ratio: f64, capacity: Bytes, gpu: &TrainingGpu
         compressed_batch,
         speedup: gain(&speed),
         best_speedup: gain(&best),
+        ceiling: batch.map(|batch| best(LARGEST_TRIED) / speed(batch) - 1.0),
     })
 }

@@ -287,9 +287,10 @@ pub(super) fn figure_12(subjects: &[Subject<'_>], links: &[u32]) -> Vec<Figure> 
     let frame = Frame {
         id: "figure-12-accesses",
         title: "What Buddy Compression's accesses do at 150 GB/s",
-        note: "Of fills and write-backs of compressed memory, those over the link (dynamic buddy accesses) and write-backs that \
-               read first; write-backs whose entry grows, per warp instruction, with targets and with every entry compressed; \
-               the busier direction of the link; and relative speed if copies count, too."
+        note: "Fills and write-backs over the link (dynamic buddy accesses), of those of all memory, as the paper counts them, and \
+               of those of compressed memory alone; write-backs that read first, of the latter; write-backs whose entry grows, \
+               per warp instruction, with targets and with every entry compressed; the busier direction of the link; and \
+               relative speed if copies count, too."
             .into(),
         axis: "share",
         mean: Mean::Arithmetic,
@@ -298,7 +299,8 @@ pub(super) fn figure_12(subjects: &[Subject<'_>], links: &[u32]) -> Vec<Figure> 
     };
     let at_150 = |s: &Subject<'_>| s.timing.point(Scheme::Buddy(150));
     let columns = [
-        column("over the link", 4, move |s| at_150(s).map(|p| p.over_link / p.accesses.max(1.0))),
+        column("over the link, of all", 4, |s| s.timing.over_link(Scheme::Buddy(150))),
+        column("of compressed", 4, move |s| at_150(s).map(|p| p.over_link / p.accesses.max(1.0))),
         column("merges", 4, move |s| at_150(s).map(|p| p.merges / p.accesses.max(1.0))),
         column("overflows", 5, move |s| at_150(s).map(|p| p.overflows / p.warp_instructions.max(1.0))),
         column("overflows, all compressed", 5, |s| {
@@ -314,6 +316,70 @@ pub(super) fn figure_12(subjects: &[Subject<'_>], links: &[u32]) -> Vec<Figure> 
     let mut accesses = by_program(subjects, frame, &columns);
     accesses.chart = None;
     vec![figure, accesses]
+}
+
+/// What the threshold is on: entries of snapshots, as the paper's profiler has them, or accesses, as its words have it.
+pub(super) fn profilers(subjects: &[Subject<'_>]) -> Figure {
+    let frame = Frame {
+        id: "profilers",
+        title: "Targets by entries and by accesses",
+        note: "The Buddy Threshold limits \"the expected fraction of buddy-memory accesses\" (section III-B); the paper's profiler \
+               has snapshots, and counts entries. By accesses, a timed run of the small input on the plain machine counts what \
+               crosses L2's edge, entry by entry. Capacity; fills and write-backs over the link, of those of all memory; speed \
+               over the plain machine, all at 150 GB/s."
+            .into(),
+        axis: "capacity ratio, relative speed",
+        mean: Mean::Geometric,
+        baseline: Some(1.0),
+        timed: true,
+    };
+    let (entries, accesses) = (Scheme::Buddy(150), Scheme::ByAccesses);
+    let speed = |scheme: Scheme| move |s: &Subject<'_>| s.timing.time_ratio(scheme).map(f64::recip);
+    let columns = [
+        column("capacity, by entries", 2, |s| Some(s.memory.designs[2].1.ratio())),
+        column("capacity, by accesses", 2, |s| Some(s.memory.by_accesses.outcome.ratio())),
+        column("speed, by entries", 3, speed(entries)),
+        column("speed, by accesses", 3, speed(accesses)),
+    ];
+    let mut figure = by_program(subjects, frame, &columns);
+    // Shares have no geometric mean where some are zero.
+    let shares =
+        [entries, accesses].map(|scheme| subjects.iter().map(|s| s.timing.over_link(scheme)).collect::<Vec<_>>());
+    for (heading, values) in ["over the link, by entries", "over the link, by accesses"].into_iter().zip(shares) {
+        figure.headings.push(heading.into());
+        for (k, row) in figure.rows.iter_mut().enumerate() {
+            row.push(Cell::number(values.get(k).copied().flatten(), 4));
+        }
+    }
+    figure
+}
+
+/// The whole machine beside the models that quick looks are made on; none where there are no models.
+pub(super) fn scale_models(subjects: &[Subject<'_>]) -> Option<Figure> {
+    if subjects.iter().all(|s| s.timing.model.is_none()) {
+        return None;
+    }
+    let frame = Frame {
+        id: "scale-models",
+        title: "Scale models against the whole machine",
+        note: "The same programs, inputs and targets at 150 GB/s, over the plain machine of the same scale. `--quick` has models \
+               alone."
+            .into(),
+        axis: "relative speed",
+        mean: Mean::Geometric,
+        baseline: Some(1.0),
+        timed: true,
+    };
+    let whole = |scheme: Scheme| move |s: &Subject<'_>| s.timing.time_ratio(scheme).map(f64::recip);
+    let model = |scheme: Scheme| move |s: &Subject<'_>| s.timing.model_time_ratio(scheme).map(f64::recip);
+    let columns = [
+        column("model 1/", 0, |s| s.timing.model.as_ref().map(|(scale, _)| f64::from(*scale))),
+        column("bandwidth only, whole", 3, whole(Scheme::Bandwidth)),
+        column("model", 3, model(Scheme::Bandwidth)),
+        column("buddy, whole", 3, whole(Scheme::Buddy(150))),
+        column("model", 3, model(Scheme::Buddy(150))),
+    ];
+    Some(by_program(subjects, frame, &columns))
 }
 
 pub(super) fn figure_13(subjects: &[Subject<'_>], paper: &PaperNumbers) -> Figure {

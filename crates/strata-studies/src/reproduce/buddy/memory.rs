@@ -1,7 +1,9 @@
 //! What the programs' memory holds: snapshots on a small input to choose targets, on a larger one to judge them.
 
 use super::suite::{Inputs, Program};
+use super::timing;
 use crate::observe::observe;
+use crate::profile::crossings;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use strata_buddy::SNAPSHOTS;
@@ -46,6 +48,8 @@ pub(super) struct Memory {
     pub(super) entries: Vec<(Target, Histogram)>,
     /// The annotation file of the final design.
     pub(super) annotations: PathBuf,
+    /// The final design with the threshold on accesses.
+    pub(super) by_accesses: ByAccesses,
     /// The heat map's file, beside the page.
     pub(super) map: String,
 }
@@ -55,6 +59,14 @@ impl Memory {
     pub(super) fn is_compressed(&self) -> bool {
         self.entries.iter().any(|(target, _)| *target != Target::X1)
     }
+}
+
+/// Targets whose threshold limits the share of accesses over the link.
+pub(super) struct ByAccesses {
+    pub(super) annotations: PathBuf,
+    /// What they come to on the input that is judged.
+    pub(super) outcome: Outcome,
+    pub(super) is_compressed: bool,
 }
 
 /// Observes all programs.
@@ -87,7 +99,26 @@ fn remember(program: Program, inputs: Inputs, directory: &Path) -> Result<Memory
     let targets = small.choose(Design::ZeroPage, &rule).targets;
     let annotations = directory.join(format!("targets-{}.toml", program.name));
     let origin = format!("{} at size {}, Buddy Threshold {}", program.name, inputs.profiled, rule.threshold);
-    files::write_text(&annotations, &targets.to_toml(&origin)).map_err(|e| LabError::io("write", &annotations, e))?;
+    let save = |path: &Path, targets: &Targets, origin: &str| {
+        files::write_text(path, &targets.to_toml(origin)).map_err(|e| LabError::io("write", path, e))
+    };
+    save(&annotations, &targets, &origin)?;
+    let request = RunRequest {
+        size: Some(inputs.profiled.to_owned()),
+        seed: Some(inputs.seed),
+        gpu: Some(timing::GPU.to_owned()),
+        set: timing::machine(inputs.scale(profiled.bytes()), timing::PLAIN_LINK),
+        out: Some(directory.join("runs")),
+        ..RunRequest::new(program.what())
+    };
+    let counted = crossings(&request, &Arc::new(Monitor::default()))?;
+    let weighed = small.clone().with_crossings(&counted).choose(Design::ZeroPage, &rule.by_accesses()).targets;
+    let by_accesses = ByAccesses {
+        annotations: directory.join(format!("targets-by-accesses-{}.toml", program.name)),
+        outcome: profile.evaluate(&weighed),
+        is_compressed: judged.allocations.iter().any(|a| weighed.get(&a.name) != Target::X1),
+    };
+    save(&by_accesses.annotations, &weighed, &format!("{origin} on accesses"))?;
     let map = format!("figure-8-{}.png", program.name);
     if let Some(picture) = &judged.map {
         let path = directory.join(&map);
@@ -118,6 +149,7 @@ fn remember(program: Program, inputs: Inputs, directory: &Path) -> Result<Memory
             .into(),
         entries: judged.allocations.iter().map(|a| (targets.get(&a.name), a.total().states)).collect(),
         annotations,
+        by_accesses,
         map,
     })
 }

@@ -1,7 +1,7 @@
 //! Buddy Compression (Choukse et al., ISCA 2020): its figures.
 //!
 //! Targets are chosen on each program's small input and judged on a larger one, as the paper does; programs run on the
-//! machine of its Table I. Figure 14 (unified memory) and 15d (training accuracy) are not here.
+//! machine of its Table I. Figure 15d (training accuracy) is not here.
 
 mod energy;
 mod figures;
@@ -9,6 +9,7 @@ mod memory;
 mod suite;
 mod timing;
 mod training;
+mod unified;
 
 use super::runs::Runs;
 use super::{Effort, Measured, Paper, PaperNumbers, Row, Standing, geometric_mean, mean};
@@ -40,7 +41,8 @@ pub(super) fn reproduce(
         Effort::Full => ("medium", "medium"),
     };
     let links: &[u32] = if effort == Effort::Quick { &[50, 150] } else { &[50, 100, 150, 200] };
-    let inputs = Inputs { programs: &PROGRAMS, profiled: "small", judged, timed, links, seed: SEEDS[0] };
+    let whole = effort != Effort::Quick;
+    let inputs = Inputs { programs: &PROGRAMS, profiled: "small", judged, timed, whole, links, seed: SEEDS[0] };
     let (mut page, mut rows) = study(inputs, effort == Effort::Full, directory, runs, begins)?;
     let (figure, correlation) = figure_11(begins)?;
     page.figures.push(figure);
@@ -73,22 +75,34 @@ fn study(
     figures.extend([figures::figure_8(&subjects), figures::figure_9(&subjects)]);
     figures.extend(figures::figure_10(&subjects));
     figures.extend(figures::figure_12(&subjects, inputs.links));
+    figures.push(figures::profilers(&subjects));
+    figures.extend(figures::scale_models(&subjects));
     figures.push(figures::figure_13(&subjects, &paper));
+    let unified = unified::study(inputs, runs, begins)?;
+    figures.push(unified::figure(&unified, &subjects, &inputs));
 
     let (training, projected) = training::figures(&subjects, &paper)?;
     figures.extend(training);
 
     let mut rows = means(&subjects, &paper);
     rows.extend(projected);
+    let printed = paper.get("um_oversubscription_slowdown_range.1");
+    rows.push(row("Figure 14", "worst", "time over unified memory that fits", printed, unified::worst(&unified)));
     if seeds {
         figures.push(other_seeds(&memories, inputs, directory, begins)?);
     }
     let introduction = format!(
-        "Snapshots of programs at size {}, targets from size {}; timed at size {} (networks at {0}) on the machine p100-buddy, \
-         or on a model of it that is as many times smaller as the program would have to be larger. Our programs are our own, written after the \
+        "Snapshots of programs at size {}, targets from size {}; timed at size {} (networks at {0}) on {}. Our programs are our own, written after the \
          originals' mathematics at a smaller scale, so ratios follow our data; where the paper prints a number it stands \
          beside ours in the list of rows.",
-        inputs.judged, inputs.profiled, inputs.timed
+        inputs.judged,
+        inputs.profiled,
+        inputs.timed,
+        if inputs.whole {
+            "the machine p100-buddy"
+        } else {
+            "models of the machine p100-buddy, as many times smaller as the program would have to be larger"
+        }
     );
     let wrong = failures(&subjects);
     if !wrong.is_empty() {
@@ -101,7 +115,8 @@ fn study(
 fn failures(subjects: &[Subject<'_>]) -> Vec<String> {
     let mut found = Vec::new();
     for subject in subjects {
-        for (scheme, point) in &subject.timing.points {
+        let models = subject.timing.model.iter().flat_map(|(_, points)| points);
+        for (scheme, point) in subject.timing.points.iter().chain(models) {
             let name = subject.memory.program.name;
             match point {
                 Err(error) => found.push(format!("{name} on {scheme:?}: {error}")),
@@ -210,8 +225,20 @@ fn of_suite(subjects: &[Subject<'_>], suite: Suite, paper: &PaperNumbers) -> Vec
         let ours = mean(of(&|m| Some(m.designs[k].1.buddy_accesses())));
         add("Figure 7", &format!("entries over their target, {design}"), accesses.and_then(get), ours);
     }
-    let dynamic = |t: &Timing| t.point(Scheme::Buddy(150)).map(|p| p.over_link / p.accesses.max(1.0));
-    add("Figure 12", "accesses over the link at 150 GB/s", None, mean(timed(&dynamic)));
+    let dynamic = mean(timed(&|t| t.over_link(Scheme::Buddy(150))));
+    add("Figure 12", "accesses over the link at 150 GB/s, of all", get("final_buddy_accesses"), dynamic);
+    let weighed = geometric_mean(of(&|m| Some(m.by_accesses.outcome.ratio())));
+    add("Figure 7", "capacity ratio, final, targets by accesses", get("final_ratio"), weighed);
+    let weighed = mean(timed(&|t| t.over_link(Scheme::ByAccesses)));
+    add(
+        "Figure 12",
+        "accesses over the link at 150 GB/s, of all, targets by accesses",
+        get("final_buddy_accesses"),
+        weighed,
+    );
+    let slower = geometric_mean(timed(&|t| t.time_ratio(Scheme::ByAccesses))).map(|ratio| ratio - 1.0);
+    let printed = paper.get(&format!("slowdown_vs_unlimited.{key}_150GBps"));
+    add("Figure 12", "slowdown at 150 GB/s, targets by accesses", printed, slower);
     let slower = geometric_mean(timed(&|t| t.time_ratio(Scheme::Buddy(150)))).map(|ratio| ratio - 1.0);
     add("Figure 12", "slowdown at 150 GB/s", paper.get(&format!("slowdown_vs_unlimited.{key}_150GBps")), slower);
     let link_use = mean(timed(&|t| t.point(Scheme::Buddy(150)).map(|p| p.link_use)));
@@ -300,7 +327,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a folder");
         let runs = Runs::below(&directory.path().join("store")).expect("a store");
         let (profiled, judged, timed) = ("tiny", "tiny", "tiny");
-        let inputs = Inputs { programs: &SOME, profiled, judged, timed, links: &[50, 150], seed: 1 };
+        let inputs = Inputs { programs: &SOME, profiled, judged, timed, whole: true, links: &[50, 150], seed: 1 };
         let (page, rows) = study(inputs, false, directory.path(), &runs, &mut |_| ()).expect("it runs");
         page.save(&[], directory.path()).expect("saved");
         for figure in &page.figures {

@@ -82,6 +82,8 @@ pub(super) struct Inputs {
     pub(super) judged: &'static str,
     /// The size that is timed; networks, which are small, are timed at the size that is judged.
     pub(super) timed: &'static str,
+    /// Timed on the whole machine, with scale models beside it; else on scale models alone.
+    pub(super) whole: bool,
     /// Speeds of the link, GB/s.
     pub(super) links: &'static [u32],
     pub(super) seed: u64,

@@ -14,7 +14,7 @@ use strata_run::Step;
 use strata_run::parallel;
 
 /// The machine of Table I.
-const GPU: &str = "p100-buddy";
+pub(super) const GPU: &str = "p100-buddy";
 /// Its metadata caches, together.
 const METADATA_KIB: u32 = 64;
 /// The machine, and a working set of eight times what the metadata caches reach: 128 entries of 128 bytes per 64 bytes.
@@ -26,7 +26,7 @@ const MODEL: ScaleModel = ScaleModel {
     most: 16,
 };
 /// The link of the plain machine, GB/s.
-const PLAIN_LINK: u32 = 150;
+pub(super) const PLAIN_LINK: u32 = 150;
 
 /// A machine that a program runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +39,8 @@ pub(super) enum Scheme {
     Buddy(u32),
     /// Buddy Compression with metadata caches of half the size, at 150 GB/s.
     HalfMetadata,
+    /// Buddy Compression at 150 GB/s with targets whose threshold is on accesses.
+    ByAccesses,
 }
 
 /// What is kept of a run.
@@ -52,7 +54,8 @@ pub(super) struct Point {
     pub(super) dram_bytes: f64,
     pub(super) energy: f64,
     pub(super) warp_instructions: f64,
-    /// Fills and write-backs of compressed memory, and those of them that used the link.
+    /// Fills and write-backs of compressed memory (of all memory with compression for bandwidth), and those of them that used the
+    /// link.
     pub(super) accesses: f64,
     pub(super) over_link: f64,
     pub(super) overflows: f64,
@@ -70,7 +73,12 @@ pub(super) struct Timing {
     /// It still is less than eight times what caches reach: no part of means.
     pub(super) resident: bool,
     pub(super) points: Vec<(Scheme, Result<Point, String>)>,
+    /// On a scale model beside the whole machine: its factor, and some of the schemes.
+    pub(super) model: Option<(u32, Vec<(Scheme, Result<Point, String>)>)>,
 }
+
+/// What scale models are compared with the whole machine on.
+const ON_MODELS: [Scheme; 3] = [Scheme::Plain, Scheme::Bandwidth, Scheme::Buddy(PLAIN_LINK)];
 
 impl Timing {
     pub(super) fn point(&self, scheme: Scheme) -> Option<Point> {
@@ -80,6 +88,19 @@ impl Timing {
     /// How much longer launches take than on the plain machine: 1 is as long.
     pub(super) fn time_ratio(&self, scheme: Scheme) -> Option<f64> {
         Some(self.point(scheme)?.cycles / self.point(Scheme::Plain)?.cycles)
+    }
+
+    /// The same on the scale model.
+    pub(super) fn model_time_ratio(&self, scheme: Scheme) -> Option<f64> {
+        let (_, points) = self.model.as_ref()?;
+        let cycles = |wanted| points.iter().find(|(s, _)| *s == wanted)?.1.as_ref().ok().map(|point| point.cycles);
+        Some(cycles(scheme)? / cycles(Scheme::Plain)?)
+    }
+
+    /// Fills and write-backs over the link, of those of all memory: the denominator is what compression for bandwidth sees, which
+    /// compresses all of it.
+    pub(super) fn over_link(&self, scheme: Scheme) -> Option<f64> {
+        Some(self.point(scheme)?.over_link / self.point(Scheme::Bandwidth)?.accesses.max(1.0))
     }
 }
 
@@ -93,32 +114,65 @@ pub(super) fn study(
     let schemes: Vec<Scheme> = [Scheme::Plain, Scheme::Bandwidth]
         .into_iter()
         .chain(inputs.links.iter().copied().map(Scheme::Buddy))
-        .chain([Scheme::HalfMetadata])
+        .chain([Scheme::HalfMetadata, Scheme::ByAccesses])
         .collect();
-    // Where no allocation is compressed, Buddy Compression is the plain machine.
-    let differs =
-        |memory: &Memory, scheme: Scheme| memory.is_compressed() || matches!(scheme, Scheme::Plain | Scheme::Bandwidth);
-    let all = memories.iter().flat_map(|memory| schemes.iter().map(move |scheme| (memory, *scheme)));
-    let jobs: Vec<(&Memory, Scheme)> = all.filter(|(memory, scheme)| differs(memory, *scheme)).collect();
-    let name = |(memory, scheme): &(&Memory, Scheme)| format!("{} on {}", memory.program.name, scheme.name());
-    let points =
-        parallel::map(&jobs, parallel::threads(), name, begins, |(memory, scheme)| time(memory, *scheme, inputs, runs));
+    let on_machine = |memory: &Memory| inputs.scale(memory.timed_bytes);
+    let on_model = |memory: &Memory| Some(MODEL.scale(memory.timed_bytes)).filter(|&scale| inputs.whole && scale > 1);
+    let jobs: Vec<(&Memory, u32, Scheme)> = memories
+        .iter()
+        .flat_map(|memory| {
+            let all = schemes.iter().map(move |scheme| (memory, on_machine(memory), *scheme));
+            let models =
+                on_model(memory).into_iter().flat_map(move |scale| ON_MODELS.map(|scheme| (memory, scale, scheme)));
+            all.chain(models)
+        })
+        // Where no allocation is compressed, Buddy Compression is the plain machine.
+        .filter(|(memory, _, scheme)| differs(memory, *scheme))
+        .collect();
+    let name = |(memory, scale, scheme): &(&Memory, u32, Scheme)| match scale {
+        1 => format!("{} on {}", memory.program.name, scheme.name()),
+        _ => format!("{} on {}, 1/{scale} of the machine", memory.program.name, scheme.name()),
+    };
+    let work = |&(memory, scale, scheme): &(&Memory, u32, Scheme)| time(memory, scale, scheme, inputs, runs);
+    let points = parallel::map(&jobs, parallel::threads(), name, begins, work);
     let mut points = points.into_iter();
+    let mut timed = |memory: &Memory, schemes: &[Scheme]| {
+        let mut own: Vec<(Scheme, Result<Point, String>)> = Vec::new();
+        for scheme in schemes.iter().copied() {
+            let point = match own.first() {
+                Some((_, plain)) if !differs(memory, scheme) => plain.clone(),
+                _ => points.next().transpose()?.unwrap_or_else(|| Err("it did not run".to_owned())),
+            };
+            own.push((scheme, point));
+        }
+        Ok::<_, LabError>(own)
+    };
     memories
         .iter()
         .map(|memory| {
-            let mut own: Vec<(Scheme, Result<Point, String>)> = Vec::new();
-            for scheme in schemes.iter().copied() {
-                let point = match own.first() {
-                    Some((_, plain)) if !differs(memory, scheme) => plain.clone(),
-                    _ => points.next().transpose()?.unwrap_or_else(|| Err("it did not run".to_owned())),
-                };
-                own.push((scheme, point));
-            }
-            let scale = MODEL.scale(memory.timed_bytes);
-            Ok(Timing { scale, resident: MODEL.is_resident(memory.timed_bytes, scale), points: own })
+            let scale = on_machine(memory);
+            let points = timed(memory, &schemes)?;
+            let model =
+                on_model(memory).map(|scale| Ok::<_, LabError>((scale, timed(memory, &ON_MODELS)?))).transpose()?;
+            Ok(Timing { scale, resident: MODEL.is_resident(memory.timed_bytes, scale), points, model })
         })
         .collect()
+}
+
+/// True if a scheme is another machine than the plain one for this program.
+fn differs(memory: &Memory, scheme: Scheme) -> bool {
+    match scheme {
+        Scheme::Plain | Scheme::Bandwidth => true,
+        Scheme::Buddy(_) | Scheme::HalfMetadata => memory.is_compressed(),
+        Scheme::ByAccesses => memory.by_accesses.is_compressed,
+    }
+}
+
+impl Inputs {
+    /// By what factor the machine is smaller for a program of so many bytes.
+    pub(super) fn scale(&self, bytes: Bytes) -> u32 {
+        if self.whole { 1 } else { MODEL.scale(bytes) }
+    }
 }
 
 impl Scheme {
@@ -128,6 +182,7 @@ impl Scheme {
             Self::Bandwidth => "bpc".into(),
             Self::Buddy(link) => format!("buddy at {link} GB/s"),
             Self::HalfMetadata => "buddy with half the metadata cache".into(),
+            Self::ByAccesses => "buddy with targets by accesses".into(),
         }
     }
 
@@ -136,16 +191,29 @@ impl Scheme {
     }
 }
 
-fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, runs: &Runs) -> Result<Result<Point, String>, LabError> {
-    let scale = MODEL.scale(memory.timed_bytes);
+/// The machine, smaller by a factor, as far as it is none of a scheme's settings.
+pub(super) fn machine(scale: u32, link: u32) -> Vec<String> {
     let mut set = MODEL.set(scale);
-    set.push(format!("host_link.bandwidth={} GB/s", f64::from(scheme.link()) / f64::from(scale)));
+    set.push(format!("host_link.bandwidth={} GB/s", f64::from(link) / f64::from(scale)));
+    set
+}
+
+fn time(
+    memory: &Memory,
+    scale: u32,
+    scheme: Scheme,
+    inputs: Inputs,
+    runs: &Runs,
+) -> Result<Result<Point, String>, LabError> {
+    let mut set = machine(scale, scheme.link());
     let with = match scheme {
         Scheme::Plain => "none",
         Scheme::Bandwidth => "bpc",
-        Scheme::Buddy(_) | Scheme::HalfMetadata => {
+        Scheme::Buddy(_) | Scheme::HalfMetadata | Scheme::ByAccesses => {
             let half = u32::from(scheme == Scheme::HalfMetadata);
-            set.push(format!("buddy.targets={}", memory.annotations.display()));
+            let by_accesses = scheme == Scheme::ByAccesses;
+            let targets = if by_accesses { &memory.by_accesses.annotations } else { &memory.annotations };
+            set.push(format!("buddy.targets={}", targets.display()));
             set.push(format!("buddy.metadata_cache={} KiB", (METADATA_KIB >> half) / scale));
             set.push("buddy.shadow_caches=on".to_owned());
             "buddy"
@@ -178,7 +246,7 @@ fn time(memory: &Memory, scheme: Scheme, inputs: Inputs, runs: &Runs) -> Result<
         dram_bytes: 32.0 * result.sum(&["gpu.dram.asked_reads", "gpu.dram.asked_writes"]),
         energy: result.count("gpu.energy.total"),
         warp_instructions: result.total("warp_instructions"),
-        accesses: result.sum(&["gpu.buddy.fills", "gpu.buddy.write_backs"]),
+        accesses: result.sum(&["gpu.buddy.fills", "gpu.buddy.write_backs", "gpu.bpc.fills", "gpu.bpc.write_backs"]),
         over_link: result.sum(&["gpu.buddy.fills_over_link", "gpu.buddy.write_backs_over_link"]),
         overflows: result.sum(&["gpu.buddy.overflows", "gpu.bpc.overflows"]),
         merges: result.sum(&["gpu.buddy.merges", "gpu.bpc.merges"]),
