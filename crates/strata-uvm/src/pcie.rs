@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 /// The curve of one generation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pcie {
-    /// GB/s by name: 16, 32 or 64; 75 is NVLink.
+    /// GB/s by name: 16, 32 or 64; 75 is `NVLink`.
     nominal: f64,
     /// GiB/s that very large transfers reach.
     reach: f64,
