@@ -66,15 +66,18 @@ pub(super) struct Point {
     pub(super) passed: bool,
 }
 
+/// What came of each machine, or why nothing did.
+type Points = Vec<(Scheme, Result<Point, String>)>;
+
 /// One program on all machines.
 pub(super) struct Timing {
     /// The machine is smaller by this factor, because the program is.
     pub(super) scale: u32,
     /// It still is less than eight times what caches reach: no part of means.
     pub(super) resident: bool,
-    pub(super) points: Vec<(Scheme, Result<Point, String>)>,
+    pub(super) points: Points,
     /// On a scale model beside the whole machine: its factor, and some of the schemes.
-    pub(super) model: Option<(u32, Vec<(Scheme, Result<Point, String>)>)>,
+    pub(super) model: Option<(u32, Points)>,
 }
 
 /// What scale models are compared with the whole machine on.

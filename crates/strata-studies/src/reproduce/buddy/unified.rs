@@ -1,6 +1,6 @@
 //! Figure 14: unified memory that is oversubscribed, on the machine that the paper measured, and Buddy Compression beside it.
 //!
-//! The paper ran SpecACCEL on a V100 behind three channels of NVLink 2. Here the rules are those of NVIDIA's open driver, with
+//! The paper ran `SpecACCEL` on a V100 behind three channels of `NVLink` 2. Here the rules are those of NVIDIA's open driver, with
 //! access counters, which it has on where the host's page tables are shared, as on that Power9.
 
 use super::figures::Subject;
