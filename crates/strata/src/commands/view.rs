@@ -141,7 +141,7 @@ fn index(what: &Path) -> String {
 /// What a result is of, and the first sentence of what it says.
 fn told(folder: &Path) -> Option<String> {
     let read = |name: &str| serde_json::from_slice::<Value>(&std::fs::read(folder.join(name)).ok()?).ok();
-    let found = ["compare.json", "reproduction.json"].into_iter().find_map(|name| read(name));
+    let found = ["compare.json", "reproduction.json"].into_iter().find_map(read);
     if let Some(document) = found.map(|mut value| value["document"].take()) {
         let (title, lead) = (document["title"].as_str()?, document["lead"][0].as_str().unwrap_or_default());
         return Some(format!("{title}. {lead}"));

@@ -140,7 +140,7 @@ pub(super) fn study(
     let points = parallel::map(&jobs, parallel::threads(), name, begins, work);
     let mut points = points.into_iter();
     let mut timed = |memory: &Memory, schemes: &[Scheme]| {
-        let mut own: Vec<(Scheme, Result<Point, String>)> = Vec::new();
+        let mut own: Points = Vec::new();
         for scheme in schemes.iter().copied() {
             let point = match own.first() {
                 Some((_, plain)) if !differs(memory, scheme) => plain.clone(),
