@@ -94,7 +94,9 @@ except KeyboardInterrupt:
 )
 def test_ctrl_c_ends_a_run_and_leaves_nothing(folder, statement):
     code = CTRL_C.format(statement=statement)
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    # Whoever runs the tests in the background of a script ignores Ctrl-C, and that is handed down.
+    heeds = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, preexec_fn=heeds)
     assert process.stdout.readline() == "ready\n"
     time.sleep(1.5)
     began = time.monotonic()

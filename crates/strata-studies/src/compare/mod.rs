@@ -10,7 +10,7 @@ mod sentences;
 
 pub use machines::{Family, Group, Machine, Wanted, varied};
 pub use measured::{Measured, beside};
-pub(crate) use output::by_program;
+pub(crate) use output::{against, by_program};
 pub use output::{csv, save, table, to_json};
 pub use sentences::sentences;
 

@@ -95,8 +95,8 @@ fn means(comparison: &Comparison) -> String {
     out
 }
 
-/// `the plain machine`, `ndp-maxwell-68`.
-fn against(compared: &Compared) -> String {
+/// What a group is compared with: `the plain machine`, `ndp-maxwell-68`.
+pub(crate) fn against(compared: &Compared) -> String {
     let baseline = &compared.group.baseline;
     let other = compared.group.schemes.iter().all(|machine| machine.gpu != baseline.gpu);
     match baseline.label.as_str() {

@@ -200,7 +200,7 @@ fn family(number: usize, group: &Compared) -> Section {
     blocks.extend(stalls("Why warps wait", "program: machine", &all));
     blocks.push(Block::Table(rows(group)));
     blocks.extend(programs.iter().map(|rows| program(rows)));
-    let against = format!("{} (against {})", group.group.title, group.group.baseline.label);
+    let against = format!("{}, against {}", group.group.title, crate::compare::against(group));
     Section { id: format!("family-{number}"), title: capital(&against), blocks }
 }
 
