@@ -30,7 +30,7 @@ pub mod view;
 
 /// The revision of the machine. A change that moves a row of the fingerprint (`strata fingerprint`) raises it, so that results
 /// of different machines are told apart.
-pub const MODEL: u32 = 5;
+pub const MODEL: u32 = 6;
 
 pub use machine::{
     AllocationUse, CheckCounts, KernelNeeds, KernelTime, Layer, Machine, MachineBuilder, MachineError, PageUse,

@@ -396,6 +396,39 @@ fn a_slice_goes_on_when_nothing_of_a_plan_goes_to_dram() {
     assert!(data.link_read > 0 && data.link_written > 0);
 }
 
+/// What comes back from DRAM passes through a unit, as if it were decompressed.
+struct Behind(UnitId);
+
+impl MemorySide for Behind {
+    fn attach(&mut self, parts: &mut Parts) {
+        self.0 = parts.unit(0);
+    }
+
+    fn read(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
+        below.read(request, plan);
+        plan.add(Move::Unit { unit: self.0, latency: 1, interval: 1 }, StepSet::one(0), true);
+    }
+
+    fn write(&mut self, request: &LineRequest<'_>, mut below: Below<'_>, plan: &mut Plan) {
+        below.write(request, plan);
+    }
+}
+
+/// Who has asked DRAM is out of L2's queue to memory, whatever a unit does with the answer.
+#[test]
+fn a_unit_behind_a_read_keeps_no_place_in_the_queue_to_memory() {
+    let stream = |install: &dyn Fn(&mut MachineBuilder)| {
+        let one = ["l2.miss_queue=2", "l2.slices=1", "dram.channels=1", "dram.timing.refi=0"];
+        let loads = |warp: u64| (0..16).map(move |k| Instr::load_past_l1(A + 128 * (16 * warp + k)));
+        let warps: Vec<Vec<Instr>> = (0..8).map(|warp| loads(warp).collect()).collect();
+        let needs = KernelNeeds { threads: 32, registers: 8, shared: 0 };
+        let mut machine = small_l2_with(&one, install);
+        machine.run_kernel(&mut Script::new(&warps).one_warp_per_cta(), &needs).expect("it runs").cycles
+    };
+    let (plain, with) = (stream(&|_| ()), stream(&|m| side(|| Box::new(Behind(UnitId(0))))(m)));
+    assert!(with <= plain + 4, "{with} cycles, {plain} without");
+}
+
 /// Keeps what leaves L2 and gives it back.
 #[derive(Default)]
 struct Keeps(Vec<(LineAddr, SectorMask)>);

@@ -120,9 +120,10 @@ struct Running {
 /// What a plan keeps of its L2 slice, so that a slow memory side is felt there.
 #[derive(Clone, Copy)]
 enum HeldSlot {
-    /// A fill has its place in the queue to memory until its last step has begun: as without a memory side, where that is
-    /// the read itself. If it must wait for a sector of a table, that takes the place instead: the memory side sets the fill
-    /// aside, as L2 does with a miss, and others pass it.
+    /// A fill has its place in the queue to memory until the last step that asks something of somebody has begun: as without a
+    /// memory side, where that is the read itself. A unit that decompresses what was read is behind that queue. If the fill must
+    /// wait for a sector of a table, that takes the place instead: the memory side sets the fill aside, as L2 does with a miss,
+    /// and others pass it.
     MissQueue,
     /// A write-back has a place among those that are posted until its last step has ended.
     Posted,
@@ -130,6 +131,14 @@ enum HeldSlot {
 
 /// Steps of a plan, as a power of two: how an event names a step.
 const STEP_BITS: u32 = 5;
+
+impl Running {
+    /// All steps have begun, or what has not is a unit's work on what comes back.
+    fn asks_nothing_more(&self) -> bool {
+        let mut steps = self.plan.steps.iter().enumerate();
+        steps.all(|(k, step)| self.begun >> k & 1 == 1 || matches!(step.what, Move::Unit { .. }))
+    }
+}
 
 impl HeldSlot {
     fn of(miss: u32) -> Self {
@@ -474,10 +483,12 @@ impl Machine {
             self.queue.push(t, Event(answer_tag(&r.home, std::mem::replace(&mut r.miss, NONE))));
         }
         let slice = r.home.slice;
-        let left = r.kept.take_if(|kept| match kept {
-            HeldSlot::MissQueue => r.fetched || r.begun == all,
-            HeldSlot::Posted => r.ended == all,
-        });
+        let leaves = match r.kept {
+            Some(HeldSlot::MissQueue) => r.fetched || r.asks_nothing_more(),
+            Some(HeldSlot::Posted) => r.ended == all,
+            None => false,
+        };
+        let left = if leaves { r.kept.take() } else { None };
         if r.ended == all {
             sides.running.remove(running);
         }
