@@ -107,15 +107,13 @@ pub(super) fn figure_3(timings: &[Timing]) -> Figure {
     by_program(timings, shares("figure-3", "Duplicates among written blocks", note, "share of writes"), &columns)
 }
 
-pub(super) fn figure_6(timings: &[Timing]) -> Figure {
+pub(super) fn figure_6(timings: &[Timing], variants: bool) -> Figure {
     let note = "IPC over the baseline's. CRC and ESD read the reference of every match.";
-    let schemes = [
-        ("esd", Scheme::Named("esd")),
-        ("dedup, CRC", Scheme::Crc),
-        ("dedup", Scheme::Named("dedup")),
-        ("dedup, no hash latency", Scheme::NoHashLatency),
-    ];
-    let columns = speeds(schemes.map(|(name, scheme)| (name.to_owned(), scheme)));
+    let mut schemes = vec![("esd", Scheme::Named("esd")), ("dedup", Scheme::Named("dedup"))];
+    if variants {
+        schemes.extend([("dedup, CRC", Scheme::Crc), ("dedup, no hash latency", Scheme::NoHashLatency)]);
+    }
+    let columns = speeds(schemes.into_iter().map(|(name, scheme)| (name.to_owned(), scheme)));
     by_program(timings, ratios("figure-6", "Ways to find duplicates", note, "relative IPC"), &columns)
 }
 
@@ -217,7 +215,9 @@ pub(super) fn figure_17(timings: &[Timing], sweeps: bool) -> Vec<Figure> {
     let at = |scheme: Scheme| move |t: &Timing| deduplicated(&t.point(scheme)?);
     let stores = HASH_STORES_KB.iter().filter(|kb| sweeps || **kb == 384);
     let mut columns: Vec<_> = stores.map(|&kb| Column::new(format!("{kb} KB"), 3, at(Scheme::HashStore(kb)))).collect();
-    columns.push(Column::new("exact", 3, at(Scheme::Exact)));
+    if sweeps {
+        columns.push(Column::new("exact", 3, at(Scheme::Exact)));
+    }
     let frame = shares("figure-17a", "Deduplicated writes by size of the hash stores", note, "share of writes");
     let mut figures = vec![by_program(timings, frame, &columns)];
     let note = "Over all look-ups, of which a request has one a table; one that waits for a fetch under way is no hit here. The design \

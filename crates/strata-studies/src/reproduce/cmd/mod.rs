@@ -84,7 +84,7 @@ fn figures_of(timings: &[Timing], models: &[Timing], extent: Extent) -> Result<V
         figures::inputs(timings),
         figures::figure_2(timings),
         figures::figure_3(timings),
-        figures::figure_6(timings),
+        figures::figure_6(timings, sweeps),
         figures::figure_8(timings),
         figures::figure_11(timings),
     ];
@@ -95,8 +95,9 @@ fn figures_of(timings: &[Timing], models: &[Timing], extent: Extent) -> Result<V
     all.extend([figures::figure_18(timings, sweeps), figures::figure_19(timings)]);
     all.push(beyond::hit_rates(timings));
     all.extend(beyond::reuse(timings));
-    all.extend([beyond::reads(timings), beyond::sectors(timings)]);
+    all.push(beyond::reads(timings));
     if sweeps {
+        all.push(beyond::sectors(timings));
         all.extend(beyond::added(timings));
         all.push(beyond::guard(timings));
         all.extend([beyond::limits(timings), beyond::later(timings), beyond::scale_models(models, timings)]);
