@@ -13,6 +13,7 @@ use strata_cmd::{DedupSide, ReadOnlyFifo};
 use strata_core::random::SplitMix64;
 use strata_core::settings::Settings;
 use strata_core::{Addr, Allocation, Bytes, HostEvent, LineAddr, OpInfo, WarpId};
+use strata_prefetch::Stride;
 use strata_sim::cache::SectorMask;
 use strata_sim::config::load;
 use strata_sim::seam::{
@@ -21,6 +22,7 @@ use strata_sim::seam::{
 };
 use strata_sim::time::Picos;
 use strata_sim::{Layer, MachineBuilder, MachineError};
+use strata_srrip::Srrip;
 use strata_testkit::sim::Rig;
 use strata_testkit::{Instr, Script};
 use strata_uvm::{Config, Handle, Machine as UvmMachine, SETTINGS, Uvm};
@@ -41,6 +43,8 @@ struct Mechanisms {
     buddy: bool,
     bpc: bool,
     tom: bool,
+    stride: bool,
+    srrip: bool,
     /// One that may give lines other homes, in place of `tom`.
     mover: Option<Mover>,
     /// One that does nothing, in each of the seams that the others leave free.
@@ -68,6 +72,8 @@ fn named(text: &str) -> Mechanisms {
             "buddy" => mechanisms.buddy = true,
             "bpc" => mechanisms.bpc = true,
             "tom" => mechanisms.tom = true,
+            "stride" => mechanisms.stride = true,
+            "srrip" => mechanisms.srrip = true,
             "null" => mechanisms.null = true,
             other => panic!("{other}"),
         }
@@ -75,8 +81,8 @@ fn named(text: &str) -> Mechanisms {
     mechanisms
 }
 
-/// Every set of two and more that goes together, and each alone.
-const ALL: [&str; 17] = [
+/// Every set of two and more papers' that goes together, each alone, and each with a cache prefetcher and a replacement policy.
+const ALL: [&str; 30] = [
     "uvm",
     "cmd",
     "buddy",
@@ -94,6 +100,19 @@ const ALL: [&str; 17] = [
     "uvm+cmd+buddy",
     "tom+cmd+buddy",
     "tom+uvm+cmd+buddy",
+    "stride",
+    "srrip",
+    "uvm+stride",
+    "uvm+srrip",
+    "cmd+stride",
+    "cmd+srrip",
+    "buddy+stride",
+    "buddy+srrip",
+    "bpc+stride",
+    "bpc+srrip",
+    "tom+stride",
+    "tom+srrip",
+    "tom+uvm+cmd+buddy+stride+srrip",
 ];
 
 /// A memory side that hands everything on.
@@ -362,6 +381,15 @@ impl Bench {
             let careless = Careless(uvm.clone(), mechanisms.wrong == Some(Wrong::LostPage));
             builder.paging("uvm", Box::new(careless), Addr(MANAGED)..Addr(2 * MANAGED));
         }
+        if mechanisms.stride {
+            let settings = strata_prefetch::Settings::default();
+            builder.l1_prefetcher("stride", move |_| Box::new(Stride::new(&settings)));
+            builder.l2_prefetcher("stride", move |_| Box::new(Stride::new(&settings)));
+        }
+        if mechanisms.srrip {
+            builder.l1_replacement("srrip", |_| Box::new(Srrip::new(2)));
+            builder.l2_replacement("srrip", |_| Box::new(Srrip::new(2)));
+        }
         if mechanisms.tom {
             builder.offload("tom", Box::new(Dozens(Arc::clone(&offloaded))));
         }
@@ -426,16 +454,20 @@ impl Bench {
         for line in 0..LINES / 2 {
             self.rig.copy_in(Addr(self.at(line)), &any(&mut random));
         }
-        for _ in 0..kernels {
-            let mut instruction = || {
-                let at = self.at(random.below(LINES));
+        for kernel in 0..kernels as u64 {
+            let mut instruction = |number: u64| {
+                // Every third instruction goes on by a line a kernel, within a page, so that a prefetcher has something to find.
+                let strided = number % 3 == 0;
+                let walked = self.base + number % LINES * 65536 + kernel % 5 * 128;
+                let at = if strided { walked } else { self.at(random.below(LINES)) };
                 match random.below(5) {
+                    _ if strided => Instr::load_line(at),
                     0 | 1 => Instr::load_line(at),
                     2 => Instr::store(at + 32 * random.below(4)).lanes(0xff).bytes(any(&mut random)),
                     _ => Instr::store_line(at).bytes(any(&mut random)),
                 }
             };
-            let warp: Vec<Instr> = (0..length).map(|_| instruction()).collect();
+            let warp: Vec<Instr> = (0..length as u64).map(&mut instruction).collect();
             self.cycles += self.rig.run(Script::new(&[warp]))?.cycles;
             let (line, data) = (random.below(LINES), any(&mut random));
             self.rig.copy_in(Addr(self.at(line)), &data);
@@ -460,6 +492,10 @@ fn no_load_gets_a_wrong_byte_with_any_of_them_together() {
         }
         if text.contains("cmd") {
             assert!(bench.rig.count("cmd.writes.inter") > 0, "{text}");
+        }
+        if text.contains("stride") {
+            let useful = bench.rig.reading().caches.iter().any(|c| c.name == "l1.prefetch.useful" && c.value > 0);
+            assert!(useful, "{text}: lines are there before they are asked for");
         }
     }
 }
