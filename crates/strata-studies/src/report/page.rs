@@ -4,6 +4,7 @@ use super::Chart;
 use super::document::{Block, Document, Section, Table, TableCell};
 use std::path::Path;
 use strata_core::files;
+use strata_core::text::grouped_decimals;
 use strata_run::LabError;
 use strata_run::table::{Align, columns, wrapped};
 
@@ -30,7 +31,7 @@ impl Cell {
     fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::Number(value, decimals) => format!("{value:.decimals$}"),
+            Self::Number(value, decimals) => grouped_decimals(*value, *decimals),
             Self::Verdict(verdict, remark) => format!("{verdict}{remark}"),
             Self::None => "-".to_owned(),
         }
