@@ -41,7 +41,9 @@ pub(crate) fn compare(args: Compare, registry: &Registry) -> Result<ExitCode, Fa
     let stop = output::stop_sign();
     let (began, simulated) = (Instant::now(), Mutex::new(Duration::ZERO));
     let mut line = Series::new();
-    let comparison = run(&request, registry, &mut |step| line.begins(step.done, step.of, step.name), &|request| {
+    let times = store.times();
+    let took = |request: &RunRequest| times.seconds(request);
+    let comparison = run(&request, registry, &took, &mut |step| line.begins(&step), &|request| {
         let start = Instant::now();
         let result = result_of(request, &store, &stop);
         *simulated.lock().unwrap_or_else(PoisonError::into_inner) += start.elapsed();
