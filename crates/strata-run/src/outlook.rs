@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn what_was_found_done_says_nothing_of_the_rest() {
-        let (said, _) = told(&[("a", None, 0.001), ("a", None, 4.0), ("a", None, 4.0)], 1);
+        let (said, _) = told(&[("a", None, 0.0), ("a", None, 4.0), ("a", None, 4.0)], 1);
         assert_eq!(said.iter().map(|(_, left)| *left).collect::<Vec<_>>(), [None, None, Some(4.0)]);
     }
 
@@ -159,6 +159,44 @@ mod tests {
         for (now, left) in &said[2..] {
             let left = left.expect("jobs have ended");
             assert!((now + left - last).abs() < 0.12 * last, "at {now} it says {left} of {last}: {said:?}");
+        }
+    }
+
+    /// A whole `strata compare`, with what each program was guessed to cost on an idle computer, and what its runs then took on one
+    /// that others used so much that they got a fifth of a core.
+    #[test]
+    fn a_comparison_ended_when_it_was_said_to() {
+        let programs: [(&str, f64, &[f64]); 19] = [
+            ("cg, compression", 0.6, &[3.1, 3.1, 3.9]),
+            ("hpgmg, compression", 0.3, &[1.5, 1.6, 1.6]),
+            ("ilbdc, compression", 0.1, &[0.3, 0.4, 0.4]),
+            ("lulesh, compression", 0.1, &[0.6, 0.6, 0.5]),
+            ("seismic, compression", 0.2, &[1.0, 0.9, 0.9]),
+            ("sp, compression", 0.3, &[1.6, 1.6, 1.6]),
+            ("mis, deduplication", 1.6, &[7.8, 7.3, 10.2, 10.8]),
+            ("dwt2d, deduplication", 1.6, &[8.0, 7.9, 10.4, 10.5]),
+            ("kmeans, deduplication", 3.6, &[18.3, 15.8, 21.6, 22.7]),
+            ("cfd, deduplication", 3.5, &[16.1, 15.6, 22.6, 23.8]),
+            ("stencil, caches", 5.1, &[26.0, 26.7, 26.9, 31.0]),
+            ("srad, caches", 5.1, &[28.0, 25.2, 27.7, 30.0]),
+            ("transpose, caches", 2.7, &[16.0, 13.2, 13.4, 14.7]),
+            ("addvectors, unified memory", 3.7, &[19.2, 20.2, 19.7]),
+            ("pathfinder, unified memory", 5.2, &[22.9, 28.7, 32.5]),
+            ("nw, unified memory", 2.6, &[15.5, 13.4, 13.8]),
+            ("reduction, near-data", 2.8, &[15.0, 15.4]),
+            ("scalarprod, near-data", 1.3, &[7.1, 6.5]),
+            ("kmeans, near-data", 4.0, &[24.4, 16.9]),
+        ];
+        let runs = |(kind, guess, took): &(&'static str, f64, &'static [f64])| {
+            let (kind, guess) = (*kind, Some(*guess));
+            took.iter().map(move |seconds| (kind, guess, *seconds)).collect::<Vec<_>>()
+        };
+        let jobs: Vec<_> = programs.iter().flat_map(runs).collect();
+        let (said, last) = told(&jobs, 2);
+        assert_eq!(jobs.len(), 61);
+        for (now, left) in &said[3..] {
+            let end = now + left.expect("runs have ended");
+            assert!((end - last).abs() < 0.1 * last, "at {now:.0} s it says {end:.0}, and it was {last:.0}");
         }
     }
 }

@@ -121,19 +121,19 @@ impl Family {
     const fn programs(self) -> &'static [(&'static str, &'static str, f64)] {
         match self {
             Self::Compression => &[
-                ("cg", "tiny", 1.0),
-                ("hpgmg", "tiny", 1.0),
-                ("ilbdc", "tiny", 1.0),
-                ("lulesh", "tiny", 1.0),
-                ("seismic", "tiny", 1.0),
-                ("sp", "tiny", 1.0),
+                ("cg", "tiny", 0.6),
+                ("hpgmg", "tiny", 0.3),
+                ("ilbdc", "tiny", 0.1),
+                ("lulesh", "tiny", 0.1),
+                ("seismic", "tiny", 0.2),
+                ("sp", "tiny", 0.3),
             ],
             Self::Deduplication => {
-                &[("mis", "small", 1.0), ("dwt2d", "small", 1.0), ("kmeans", "small", 1.0), ("cfd", "small", 1.0)]
+                &[("mis", "small", 1.6), ("dwt2d", "small", 1.6), ("kmeans", "small", 3.6), ("cfd", "small", 3.5)]
             }
-            Self::Caches => &[("stencil", "small", 1.0), ("srad", "small", 1.0), ("transpose", "small", 1.0)],
-            Self::UnifiedMemory => &[("addvectors", "small", 1.0), ("pathfinder", "small", 1.0), ("nw", "small", 1.0)],
-            Self::NearData => &[("reduction", "small", 1.0), ("scalarprod", "small", 1.0), ("kmeans", "small", 1.0)],
+            Self::Caches => &[("stencil", "small", 5.1), ("srad", "small", 5.1), ("transpose", "small", 2.7)],
+            Self::UnifiedMemory => &[("addvectors", "small", 3.7), ("pathfinder", "small", 5.2), ("nw", "small", 2.6)],
+            Self::NearData => &[("reduction", "small", 2.8), ("scalarprod", "small", 1.3), ("kmeans", "small", 4.0)],
             Self::Other => &[],
         }
     }
