@@ -66,7 +66,7 @@ fn a_report_works_in_chromium() {
 
     // What is opened shows hot lines with their text, pages, and where memory is compressible.
     browser.run(
-        "for (let k = 0; k < 3; k++) document.querySelectorAll('details').forEach(d => { d.fill(); d.open = true; })",
+        "for (let k = 0; k < 3; k++) document.querySelectorAll('details').forEach(d => { d.fill?.(); d.open = true; })",
     );
     let lines = browser.run(
         "const row = [...document.querySelectorAll('td')].find(c => c.textContent.startsWith('ilbdc.cu:'));

@@ -360,10 +360,13 @@
     return element("div", { class: "plot" }, element("h3", {}, data.title), tools, box);
   }
 
+  // A paragraph; what stands between backticks is code.
+  const paragraph = text => element("p", {}, ...text.split("`").map((part, k) => k % 2 ? element("code", {}, part) : part));
+
   const charts = [];
   function block(data) {
     switch (data.type) {
-      case "text": return element("p", {}, data.text);
+      case "text": return paragraph(data.text);
       case "code": return element("pre", {}, data.text);
       case "chart": { const made = chart(data); charts.push(made); return made; }
       case "table": return table(data);
@@ -395,8 +398,10 @@
       redraw();
     });
     const head = element("header", {}, theme, element("h1", {}, data.title));
-    if (data.lead.length) head.append(element("div", { class: "lead" }, ...data.lead.map(text => element("p", {}, text))));
-    const links = element("nav", {}, ...data.sections.map(s => element("a", { href: "#" + s.id }, s.title)));
+    if (data.lead.length) head.append(element("div", { class: "lead" }, ...data.lead.map(paragraph)));
+    let links = element("nav", {}, ...data.sections.map(s => element("a", { href: "#" + s.id }, s.title)));
+    // Many would fill the first screen of a phone.
+    if (data.sections.length > 12) links = element("details", { class: "contents" }, element("summary", {}, `Contents: ${data.sections.length} sections`), links);
     const sections = data.sections.map(s => element("section", { id: s.id }, element("h2", {}, s.title), ...s.blocks.map(block)));
     const made = document.querySelector("meta[name=generator]").content;
     document.body.append(head, data.sections.length > 1 ? links : "", ...sections, element("footer", {}, `Made by ${made}. One file: nothing was fetched.`), tip);
