@@ -31,6 +31,7 @@ pub mod addr;
 pub mod advice;
 pub mod config;
 pub mod count;
+pub mod file_error;
 pub mod files;
 pub mod fnv;
 pub mod host_event;

@@ -13,6 +13,14 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// A number with so many decimals and its digits in groups of three: `-12,345.7`.
+pub fn grouped_decimals(number: f64, decimals: usize) -> String {
+    let shown = format!("{:.decimals$}", number.abs());
+    let (whole, rest) = shown.split_at(shown.find('.').unwrap_or(shown.len()));
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), grouped);
+    format!("{}{whole}{rest}", if number < 0.0 { "-" } else { "" })
+}
+
 /// A number with three significant digits and a decimal prefix: `1.45 G`.
 pub fn short(number: f64) -> String {
     const PREFIXES: [(f64, &str); 4] = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
@@ -100,6 +108,9 @@ mod tests {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(grouped(123_456), "123,456");
+        assert_eq!(grouped_decimals(-12_345.678, 1), "-12,345.7");
+        assert_eq!(grouped_decimals(999.96, 1), "1,000.0");
+        assert_eq!(grouped_decimals(f64::NAN, 2), "NaN");
         assert_eq!(short(1.449e9), "1.45 G");
         assert_eq!(short(12_345.0), "12.3 k");
         assert_eq!(short(7.0), "7");

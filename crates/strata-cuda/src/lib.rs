@@ -41,6 +41,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
+use strata_core::file_error::why;
 use strata_core::fnv::Fnv1a64;
 use strata_core::{Addr, Bytes};
 use strata_cudart::protocol::SOCKET_VARIABLE;
@@ -248,8 +249,9 @@ fn resolve(request: &RunRequest, command: &[OsString]) -> Result<Resolved, LabEr
     let path = find(command.first().map_or(OsStr::new(""), OsString::as_os_str))?;
     let bytes = fs::read(&path).map_err(|error| {
         LabError::Request(format!(
-            "cannot read `{}`: {error}; behind `--` stands a program built with `nvcc -cudart shared`, and its arguments",
-            path.display()
+            "cannot read `{}`: {}; behind `--` stands a program built with `nvcc -cudart shared`, and its arguments",
+            path.display(),
+            why("read", &path, &error)
         ))
     })?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use strata_core::config::Diagnostic;
+use strata_core::file_error::why;
 
 /// Why a mechanism cannot be had, or what it saw not be saved; the text names the cause and the cure.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +21,7 @@ pub enum MechanismError {
         list: Vec<Diagnostic>,
     },
     /// A file cannot be read or written.
-    #[error("cannot {action} `{path}`: {source}")]
+    #[error("cannot {action} `{path}`: {}", why(action, Path::new(path), source))]
     Io {
         /// "read" or "write".
         action: &'static str,

@@ -89,6 +89,17 @@ fn operands_are_counted_and_their_kinds_checked() {
     );
 }
 
+/// An instruction that takes any number of operands from some number on says no largest one.
+#[test]
+fn an_open_number_of_operands_is_told_as_such() {
+    let text = "\
+.version 8.0\n.target sm_90a\n.address_size 64\n.entry k() {\n.reg .b64 %d<2>;\n.reg .f32 %f<2>;\n\
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0}, %d0;\nret;\n}";
+    let diagnostics = parse("wgmma.ptx", text).diagnostics;
+    let told: Vec<&str> = diagnostics.iter().map(|one| one.message.as_str()).collect();
+    assert_eq!(told, ["`wgmma` takes at least 4 operands, not 2"]);
+}
+
 #[test]
 fn register_sizes_follow_the_instruction_type() {
     let cure = "convert it with `cvt` or `mov`, or change the type of the instruction";

@@ -4,6 +4,7 @@
 
 use crate::diagnostics::Diagnostics;
 use std::path::Path;
+use strata_core::file_error::why;
 use strata_host::HostError;
 use strata_mechanism::MechanismError;
 use strata_workloads::GraphError;
@@ -52,7 +53,7 @@ pub enum LabError {
     #[error("{}", lines(.0, ToString::to_string))]
     Several(Vec<LabError>),
     /// A file or directory cannot be read or written.
-    #[error("cannot {action} `{path}`: {source}")]
+    #[error("cannot {action} `{path}`: {}", why(action, Path::new(path), source))]
     Io {
         /// "read", "write" or "run".
         action: &'static str,

@@ -294,7 +294,8 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-fn reason_text(name: &str) -> &str {
+/// What a reason to wait is called in tables and charts.
+pub fn reason_text(name: &str) -> &str {
     match name {
         "load_store_unit" => "load/store unit of the SM",
         "mshr" => "too many requests of the SM under way",

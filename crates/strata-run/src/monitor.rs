@@ -228,6 +228,8 @@ pub struct Step<'a> {
     pub done: usize,
     /// Programs in the series.
     pub of: usize,
+    /// How long the rest will take, if that is told by more than their number.
+    pub left: Option<std::time::Duration>,
     /// Name of the program that begins now.
     pub name: &'a str,
 }

@@ -49,6 +49,12 @@ pub struct FileFacts {
 
 /// Parses and analyses one file.
 pub fn check_file(path: &Path) -> Result<FileFacts, LabError> {
+    if path.extension().is_some_and(|extension| extension == "cu") {
+        let name = path.display();
+        return Err(LabError::Request(format!(
+            "`{name}` is CUDA source, and what is checked is PTX: compile it with `nvcc -ptx -lineinfo {name}`; to run a program, see docs/cuda.md"
+        )));
+    }
     let text = read_text(path, limits::PTX_BYTES).map_err(|e| LabError::io("read", path, e))?;
     Ok(check_text(&path.display().to_string(), text))
 }

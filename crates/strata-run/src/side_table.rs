@@ -2,9 +2,9 @@
 
 use crate::engine::MACHINE;
 use std::collections::BTreeMap;
-use strata_core::Stats;
 use strata_core::stats::Unit;
 use strata_core::text::{Align, columns, grouped};
+use strata_core::{Bytes, Stats};
 use strata_mechanism::Combination;
 
 /// All tables; none if the machine has no mechanism.
@@ -25,6 +25,7 @@ fn traffic(stats: &Stats) -> Option<String> {
             reasons.entry(reason).or_default()[k] = stat.value.as_f64() as u64;
         }
     }
+    reasons.retain(|_, bytes| bytes.iter().any(|b| *b > 0));
     if reasons.is_empty() {
         return None;
     }
@@ -37,7 +38,6 @@ fn traffic(stats: &Stats) -> Option<String> {
     ];
     let rows: Vec<_> = reasons
         .into_iter()
-        .filter(|(_, bytes)| bytes.iter().any(|b| *b > 0))
         .map(|(reason, bytes)| [reason.to_owned()].into_iter().chain(bytes.map(grouped)).collect())
         .collect();
     Some(columns(&headings, &rows))
@@ -54,8 +54,11 @@ fn counted(with: &Combination, stats: &Stats, verbose: bool) -> Option<String> {
         .filter(|(path, stat)| is_shown(path, stat.value.as_f64()))
         .map(|(path, stat)| {
             let value = stat.value.as_f64();
-            let shown =
-                if stat.unit == Unit::Fraction { format!("{:.1} %", 100.0 * value) } else { grouped(value as u64) };
+            let shown = match stat.unit {
+                Unit::Fraction => format!("{:.1} %", 100.0 * value),
+                Unit::Bytes => Bytes(value as u64).to_string(),
+                _ => grouped(value as u64),
+            };
             let meaning = if verbose { stat.description } else { "" };
             vec![path[MACHINE.len() + 1..].to_owned(), shown, meaning.to_owned()]
         })

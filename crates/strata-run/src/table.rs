@@ -82,7 +82,7 @@ fn write_run_result(result: &RunResult, verbose: bool, out: &mut String) -> std:
     let size = result.about.size.map(|s| format!("{s}, ")).unwrap_or_default();
     writeln!(out, "{} ({size}seed {}): {verdict}", result.about.name, result.about.seed)?;
     if let Some(checked) = &result.checked {
-        writeln!(out, "  {checked}")?;
+        write!(out, "{}", wrapped(checked, 100, 2))?;
     }
     for finding in &result.findings {
         writeln!(out, "  {}", finding_line(finding))?;

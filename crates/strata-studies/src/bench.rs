@@ -186,7 +186,7 @@ pub fn measure(
     for (done, (run, machine)) in set.iter().enumerate() {
         let &(workload, instance) = *run;
         let name = workload.info().name;
-        progress(Step { done, of: set.len(), name });
+        progress(Step { done, of: set.len(), left: None, name });
         let speed = best(workload, instance, machine.map(|(_, config)| config)).and_then(|mut speed| {
             if let Some((gpu, _)) = machine {
                 speed.process_cpu_seconds = whole.as_mut().map(|whole| whole(name, gpu)).transpose()?;

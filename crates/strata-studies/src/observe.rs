@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_buddy::observation::{Observation, Wanted};
+use strata_core::file_error::why;
 use strata_mechanism::Moment;
 use strata_run::{LabError, Monitor, RunRequest, snapshot};
 use strata_tensors::tensors::write_safetensors;
@@ -46,5 +47,5 @@ fn save(moment: &Moment<'_>, path: &Path) -> Result<(), String> {
             .map_err(std::io::Error::other)?;
         result
     });
-    written.map_err(|e| format!("cannot write `{}`: {e}", path.display()))
+    written.map_err(|e| format!("cannot write `{}`: {}", path.display(), why("write", path, &e)))
 }

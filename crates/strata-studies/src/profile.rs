@@ -10,16 +10,18 @@ use strata_buddy::observation::{Observation, Observed, Wanted};
 use strata_buddy::{Choice, Crossings, Outcome, Profile, SNAPSHOTS, Target, Watch};
 use strata_codec::SizeClasses;
 use strata_core::Bytes;
-use strata_core::config::format_size;
 use strata_core::files;
 use strata_mechanism::Registry;
 use strata_run::LabError;
 use strata_run::Monitor;
 use strata_run::RunRequest;
-use strata_run::table::{Align, columns};
+use strata_run::table::{Align, columns, grouped, wrapped};
 use strata_tensors::compress::Codec;
 
 pub use strata_buddy::{Design, Rule};
+
+/// Characters in a line.
+const WIDTH: usize = 100;
 
 /// What to profile, and how to choose.
 #[derive(Clone, Debug)]
@@ -124,23 +126,21 @@ impl Profiled {
         let classes = SizeClasses::IDEAL.all().iter().zip(sizes);
         let shares: Vec<_> = classes.map(|(b, n)| format!("{b} B {:.1} %", 100.0 * n as f64 / entries)).collect();
         let sums = match &self.by_entries {
-            None => sentence(&self.choice.outcome),
-            Some(by_entries) => format!(
-                "threshold on accesses: {}\nthreshold on entries:  {}",
-                sentence(&self.choice.outcome),
-                sentence(&by_entries.outcome)
-            ),
+            None => vec![sentence(&self.choice.outcome)],
+            Some(by_entries) => vec![
+                format!("threshold on accesses: {}", sentence(&self.choice.outcome)),
+                format!("threshold on entries: {}", sentence(&by_entries.outcome)),
+            ],
         };
-        format!(
-            "{} snapshots of {}\n\n{}\n{sums}\n\
-             bytes: {:.1} % zero, {:.2} bits of entropy each; entries by size: {}\n",
-            self.observation.snapshots,
-            self.origin,
-            columns(&headings, &rows),
+        let bytes = format!(
+            "bytes: {:.1} % zero, {:.2} bits of entropy each; entries by size: {}",
             100.0 * self.observation.values.zero_share(),
             self.observation.values.entropy(),
             shares.join(", "),
-        )
+        );
+        let lines: String = sums.iter().chain([&bytes]).map(|line| wrapped(line, WIDTH, 0)).collect();
+        let (number, table) = (grouped(self.observation.snapshots as u64), columns(&headings, &rows));
+        format!("{number} snapshots of {}\n\n{table}\n{lines}", self.origin)
     }
 
     /// A row of the table: allocations that share a target.
@@ -152,7 +152,7 @@ impl Profiled {
         let target = of.first().map_or(Target::X1, |a| self.choice.targets.get(&a.name));
         let mut row = vec![
             name.to_owned(),
-            format_size(bytes),
+            bytes.to_string(),
             all.ratio(Codec::Bpc).map_or_else(|| "zero".to_owned(), |ratio| format!("{ratio:.2}")),
             format!("{target}x"),
             format!("{:.2} %", 100.0 * all.states.overflow(target)),
@@ -164,7 +164,7 @@ impl Profiled {
             let (accesses, over) = counted.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
             let entries = of.first().map_or(Target::X1, |a| by_entries.targets.get(&a.name));
             let share = 100.0 * over as f64 / accesses.max(1) as f64;
-            row.extend([accesses.to_string(), format!("{share:.2} %"), format!("{entries}x")]);
+            row.extend([grouped(accesses), format!("{share:.2} %"), format!("{entries}x")]);
         }
         row
     }
@@ -205,7 +205,7 @@ impl Profiled {
 /// What targets come to, in words.
 fn sentence(outcome: &Outcome) -> String {
     let (asked, taken) = outcome.footprint();
-    let bytes = |n: u128| format_size(Bytes(n as u64));
+    let bytes = |n: u128| Bytes(n as u64);
     let over = 100.0 * outcome.buddy_accesses();
     let link = outcome
         .link_accesses()

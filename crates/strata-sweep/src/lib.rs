@@ -31,4 +31,4 @@ mod store;
 pub use plan::{Plan, PlanFile, Word, parse};
 pub use points::{Point, Points};
 pub use record::Record;
-pub use store::{Estimate, Store};
+pub use store::{Estimate, Store, Times};

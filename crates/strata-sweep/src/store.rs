@@ -163,33 +163,54 @@ impl Store {
         let _ = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
     }
 
-    /// How long points will take, by those like them that ran before.
-    pub fn estimate(&self, points: impl Iterator<Item = Point>) -> Estimate {
+    /// How long runs took that went through this store.
+    pub fn times(&self) -> Times {
         let times = fs::File::open(self.root.join("times.jsonl")).map(BufReader::new);
-        let mut known: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+        let mut known = Times::default();
         // Line by line: there is one for every point that ever ran.
         for line in times.into_iter().flat_map(BufRead::lines).map_while(Result::ok) {
             // A line that was cut off says nothing.
             let Ok(line) = serde_json::from_str::<Value>(&line) else { continue };
             let Some((point, seconds)) = line["point"].as_str().zip(line["seconds"].as_f64()) else { continue };
             // On any machine, too: better than nothing.
-            let shorter = point.split_once(" on ").map_or(point, |(program, _)| program);
-            for kind in [point, shorter] {
-                let (sum, count) = known.entry(kind.to_owned()).or_default();
+            for kind in [point, on_any_machine(point)] {
+                let (sum, count) = known.0.entry(kind.to_owned()).or_default();
                 (*sum, *count) = (*sum + seconds, *count + 1.0);
             }
         }
+        known
+    }
+
+    /// How long points will take, by those like them that ran before.
+    pub fn estimate(&self, points: impl Iterator<Item = Point>) -> Estimate {
+        let times = self.times();
         let mut estimate = Estimate::default();
         for point in points {
-            let kind = kind_of(&point.request);
-            let shorter = kind.split_once(" on ").map_or(kind.as_str(), |(program, _)| program);
-            match known.get(&kind).or_else(|| known.get(shorter)) {
-                Some((sum, count)) => estimate.seconds += sum / count,
+            match times.seconds(&point.request) {
+                Some(seconds) => estimate.seconds += seconds,
                 None => estimate.unknown += 1,
             }
         }
         estimate
     }
+}
+
+/// Seconds that runs took, by what they have in common: their sum and their number.
+#[derive(Default)]
+pub struct Times(BTreeMap<String, (f64, f64)>);
+
+impl Times {
+    /// What runs like this one took, in the mean: on its machine, or else on any.
+    pub fn seconds(&self, request: &RunRequest) -> Option<f64> {
+        let kind = kind_of(request);
+        let (sum, count) = self.0.get(&kind).or_else(|| self.0.get(on_any_machine(&kind)))?;
+        Some(sum / count)
+    }
+}
+
+/// The program of a kind, without its machine.
+fn on_any_machine(kind: &str) -> &str {
+    kind.split_once(" on ").map_or(kind, |(program, _)| program)
 }
 
 /// What points have in common that take about as long.

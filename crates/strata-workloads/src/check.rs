@@ -1,13 +1,14 @@
 //! How a result is judged against its reference.
 
 use std::fmt::{Debug, LowerExp};
+use strata_core::text::grouped;
 
 /// What came of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// True if the device's result is the reference's, within the program's tolerance.
     pub passed: bool,
-    /// What was compared and how well it fits: `max relative error 2.1e-6 over 1048576 values (limit 1e-4)`.
+    /// What was compared and how well it fits: `max relative error 2.1e-6 over 1,048,576 values (limit 1e-4)`.
     pub checked: String,
 }
 
@@ -29,16 +30,17 @@ pub(crate) struct Tolerance {
 
 /// Every value must equal its reference.
 pub(crate) fn exact<T: PartialEq + Debug>(what: &str, got: &[T], expected: &[T]) -> Outcome {
-    let total = expected.len();
-    if got.len() != total {
-        return Outcome { passed: false, checked: format!("{} {what} came back, {total} were expected", got.len()) };
+    let total = count(expected);
+    if got.len() != expected.len() {
+        let checked = format!("{} {what} came back, {total} were expected", count(got));
+        return Outcome { passed: false, checked };
     }
     let wrong = || got.iter().zip(expected).enumerate().filter(|(_, (g, e))| g != e);
     match wrong().next() {
         None => Outcome { passed: true, checked: format!("{total} {what} exactly equal") },
         Some((index, (g, e))) => {
-            let count = wrong().count();
-            let checked = format!("{count} of {total} {what} differ, first number {index}: {g:?} instead of {e:?}");
+            let wrong = grouped(wrong().count() as u64);
+            let checked = format!("{wrong} of {total} {what} differ, first number {index}: {g:?} instead of {e:?}");
             Outcome { passed: false, checked }
         }
     }
@@ -56,9 +58,10 @@ pub(crate) fn close_doubles(what: &str, got: &[f64], expected: &[f64], tolerance
 
 fn near<T: Copy + Into<f64> + LowerExp>(what: &str, got: &[T], expected: &[f64], tolerance: Tolerance) -> Outcome {
     let Tolerance { limit, scale } = tolerance;
-    let total = expected.len();
-    if got.len() != total {
-        return Outcome { passed: false, checked: format!("{} {what} came back, {total} were expected", got.len()) };
+    let total = count(expected);
+    if got.len() != expected.len() {
+        let checked = format!("{} {what} came back, {total} were expected", count(got));
+        return Outcome { passed: false, checked };
     }
     let mut worst = (0.0, 0);
     for (index, (g, e)) in got.iter().zip(expected).enumerate() {
@@ -77,6 +80,10 @@ fn near<T: Copy + Into<f64> + LowerExp>(what: &str, got: &[T], expected: &[f64],
     };
     let checked = format!("max relative error {error:.1e} over {total} {what} (limit {limit:e}){place}");
     Outcome { passed, checked }
+}
+
+fn count<T>(values: &[T]) -> String {
+    grouped(values.len() as u64)
 }
 
 #[cfg(test)]

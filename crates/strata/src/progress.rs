@@ -5,10 +5,10 @@ use crate::output;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use strata_lab::Monitor;
 use strata_lab::table::{grouped, short};
+use strata_lab::{Monitor, Step};
 
 /// How often the line is drawn anew.
 const TICK: Duration = Duration::from_millis(100);
@@ -43,45 +43,61 @@ pub(crate) struct Series {
     bar: ProgressBar,
     began: Instant,
     told: Instant,
+    /// When the last program is expected to end; the line counts down to it.
+    end: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Series {
     /// Begins to show the line.
     pub(crate) fn new() -> Self {
         let now = Instant::now();
-        let caller = Caller::here();
+        let (caller, end) = (Caller::here(), Arc::new(Mutex::new(None)));
         if caller.is_some() {
-            return Self { caller, bar: ProgressBar::hidden(), began: now, told: now };
+            return Self { caller, bar: ProgressBar::hidden(), began: now, told: now, end };
         }
         let bar = ProgressBar::new(0);
-        let style = ProgressStyle::with_template("{spinner} {pos} of {len}  {elapsed}  {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let shown = Arc::clone(&end);
+        let style = ProgressStyle::with_template("{spinner} {pos} of {len}  {elapsed}  {msg}{left}");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.with_key("left", move |_: &ProgressState, out: &mut dyn Write| {
+            let end: Option<Instant> = *shown.lock().unwrap_or_else(PoisonError::into_inner);
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            let _ = out.write_str(&words(left));
+        }));
         bar.enable_steady_tick(TICK);
         // The clock of a computer that has just started may not reach back so far.
         let told = now.checked_sub(LOG_INTERVAL.saturating_sub(FIRST_LOG)).unwrap_or(now);
-        Self { caller, bar, began: now, told }
+        Self { caller, bar, began: now, told, end }
     }
 
-    /// The program `name` begins, after `done` of `of`.
-    pub(crate) fn begins(&mut self, done: usize, of: usize, name: &str) {
+    /// The program of a step begins.
+    pub(crate) fn begins(&mut self, step: &Step<'_>) {
+        let Step { done, of, left, name } = *step;
+        let now = Instant::now();
         if done == 0 {
             // Another part of the series, with its own pace.
-            self.began = Instant::now();
+            self.began = now;
         }
-        let left =
-            remaining(self.began.elapsed(), done, of).map_or_else(String::new, |d| format!(", {} left", short_time(d)));
+        let left = left.or_else(|| remaining(now - self.began, done, of));
         if let Some(caller) = &self.caller {
             let share = (of > 0).then(|| done as f64 / of as f64);
-            caller.watch_step(format!("{done} of {of}{left}: {name}"), share);
+            caller.watch_step(format!("{done} of {of}{}: {name}", words(left)), share);
         } else if !self.bar.is_hidden() {
+            *self.end.lock().unwrap_or_else(PoisonError::into_inner) = left.map(|left| now + left);
             self.bar.set_length(of as u64);
             self.bar.set_position(done as u64);
-            self.bar.set_message(format!("{name}{left}"));
+            self.bar.set_message(name.to_owned());
         } else if self.told.elapsed() >= LOG_INTERVAL {
-            self.told = Instant::now();
-            output::message(&format!("{done} of {of}{left}: {name}\n"));
+            self.told = now;
+            output::message(&format!("{done} of {of}{}: {name}\n", words(left)));
         }
     }
+}
+
+/// `, 20 s left`; nothing where nobody knows, or where it should have ended.
+fn words(left: Option<Duration>) -> String {
+    let left = left.filter(|left| left.as_secs() > 0);
+    left.map_or_else(String::new, |left| format!(", {} left", short_time(left)))
 }
 
 impl Drop for Series {

@@ -66,7 +66,7 @@ fn a_report_works_in_chromium() {
 
     // What is opened shows hot lines with their text, pages, and where memory is compressible.
     browser.run(
-        "for (let k = 0; k < 3; k++) document.querySelectorAll('details').forEach(d => { d.fill(); d.open = true; })",
+        "for (let k = 0; k < 3; k++) document.querySelectorAll('details').forEach(d => { d.fill?.(); d.open = true; })",
     );
     let lines = browser.run(
         "const row = [...document.querySelectorAll('td')].find(c => c.textContent.startsWith('ilbdc.cu:'));
@@ -102,6 +102,10 @@ fn a_report_works_in_chromium() {
     browser.command("Emulation.setDeviceMetricsOverride", &phone);
     let wide = "return document.documentElement.scrollWidth - window.innerWidth";
     assert!(number(&mut browser, wide) <= 0.0, "{} pixels too wide", number(&mut browser, wide));
+    // Nor does it in a window that is narrower than the page would like.
+    let window = json!({ "width": 1000, "height": 844, "deviceScaleFactor": 1, "mobile": false });
+    browser.command("Emulation.setDeviceMetricsOverride", &window);
+    assert!(number(&mut browser, wide) <= 0.0, "{} pixels too wide", number(&mut browser, wide));
     assert_eq!(browser.errors(), Vec::<String>::new(), "nothing in the console");
 }
 
@@ -125,5 +129,28 @@ fn fifty_runs_open_in_two_seconds() {
     let loaded = browser.run("return performance.getEntriesByType('navigation')[0].loadEventEnd").as_f64();
     println!("{bytes} bytes, loaded after {loaded:?} ms");
     assert!(loaded.is_some_and(|ms| ms > 0.0 && ms < 2000.0), "loaded after {loaded:?} ms");
+    assert_eq!(browser.errors(), Vec::<String>::new(), "nothing in the console");
+}
+
+/// Numbers that have a colour are numbers: they end at the right and sort by value, those below zero too.
+#[test]
+fn coloured_numbers_sort_as_numbers() {
+    let Some(mut browser) = Browser::start() else {
+        eprintln!("skipped: needs chromium and chromedriver (apt install chromium chromium-driver)");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let rows = ["-3.1 %", "+2.0 %", "-10.5 %"].map(|text| [json!({ "t": text, "c": "good" })]);
+    let table = json!({ "type": "table", "name": "errors", "headings": ["error"], "rows": rows });
+    let section = json!({ "id": "s", "title": "S", "blocks": [table] });
+    let saved = json!({ "document": { "title": "T", "lead": [], "sections": [section] } });
+    std::fs::write(folder.path().join("saved.json"), saved.to_string()).expect("written");
+    strata(folder.path(), &["report", "saved.json", "-o", "page.html"]);
+    browser.open(&format!("file://{}", folder.path().join("page.html").display()));
+    let sorted = browser.run(
+        "document.querySelector('th').click();
+         return [...document.querySelectorAll('td.n')].map(cell => cell.textContent).join(', ')",
+    );
+    assert_eq!(sorted, "+2.0 %, -3.1 %, -10.5 %");
     assert_eq!(browser.errors(), Vec::<String>::new(), "nothing in the console");
 }

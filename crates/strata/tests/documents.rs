@@ -28,6 +28,58 @@ fn scripts(text: &str) -> Vec<String> {
     found
 }
 
+/// README's first command, which builds the project and compares every mechanism: what it says it prints is what is printed.
+/// `UPDATE_DOCS=1` writes that anew.
+#[test]
+fn command_one_prints_what_readme_shows() {
+    let readme = root().join("README.md");
+    let published = std::fs::read_to_string(&readme).expect("there");
+    assert!(
+        published.contains("```sh\ncargo run --release -- compare\n```\n\n```text\n"),
+        "command one and its output"
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let strata = Command::new(env!("CARGO_BIN_EXE_strata"))
+        .args(["compare", "--store", "store"])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .output();
+    let output = strata.expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (before, rest) = published.split_once("```text\n").expect("its output");
+    let (_, after) = rest.split_once("```").expect("an end");
+    let current = format!("{before}```text\n{}```{after}", shortened(&String::from_utf8_lossy(&output.stdout)));
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&readme, &current).expect("it can be written");
+    } else {
+        assert!(published == current, "README.md is stale: run this test once with UPDATE_DOCS=1\n{current}");
+    }
+}
+
+/// Of the output of a comparison the table, and two of its sentences.
+fn shortened(output: &str) -> String {
+    let (table, sentences) = output.split_once("\n\n").expect("sentences follow the table");
+    let mut shown = format!("{table}\n\n");
+    let mut is_shown = false;
+    for line in sentences.lines() {
+        // A sentence begins with the machine's name and goes on in further lines.
+        let is_first = line.split_once(": ").is_some_and(|(name, _)| table.contains(&format!("\n  {name} ")));
+        if is_first {
+            is_shown = line.starts_with("cmd: ") || line.starts_with("tom: ");
+            shown += if is_shown { "…\n" } else { "" };
+        }
+        if is_shown {
+            shown += line;
+            shown.push('\n');
+        }
+    }
+    shown
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the project")
+}
+
 /// README and the pages of the book.
 fn documents(root: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root.join("docs")).expect("the book");
@@ -40,7 +92,7 @@ fn documents(root: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn commands_of_the_documents_run() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the project");
+    let root = root();
     let strata = Path::new(env!("CARGO_BIN_EXE_strata"));
     let path = format!("{}:{}", strata.parent().expect("a folder").display(), std::env::var("PATH").expect("a path"));
     let (mut run, mut of) = (0, Vec::new());

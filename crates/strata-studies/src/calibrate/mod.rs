@@ -80,13 +80,13 @@ pub fn calibrate(request: &CalibrateRequest, progress: &mut dyn FnMut(Step<'_>))
     let mut failures = Vec::new();
     let mut fitted = Vec::new();
     for (done, (parameter, row)) in jobs.iter().enumerate() {
-        progress(Step { done, of: jobs.len() + 1, name: parameter.name });
+        progress(Step { done, of: jobs.len() + 1, left: None, name: parameter.name });
         let measure = |set: &[String], failures: &mut Vec<String>| one_row(request, set, row, failures);
         if let Some(found) = fit(&request.gpu, parameter, &mut set, &measure, &mut failures)? {
             fitted.push(found);
         }
     }
-    progress(Step { done: jobs.len(), of: jobs.len() + 1, name: "rows that no parameter stands for" });
+    progress(Step { done: jobs.len(), of: jobs.len() + 1, left: None, name: "rows that no parameter stands for" });
     let is_other = |row: &&MicroRow| !fitted.iter().any(|f: &Fitted| f.parameter.row == row.micro);
     let mut others = Vec::new();
     for row in request.silicon.rows.iter().filter(is_other) {

@@ -17,9 +17,8 @@ pub use sentences::sentences;
 use serde_json::Value;
 use std::path::PathBuf;
 use strata_core::Bytes;
-use strata_core::config::format_size;
 use strata_mechanism::Registry;
-use strata_run::{LabError, RunRequest, Step, What, gpus, parallel};
+use strata_run::{Cost, LabError, RunRequest, Step, What, gpus, parallel};
 
 /// Below this use of its buses DRAM is not what a program waits for.
 const IDLE_BUS: f64 = 0.05;
@@ -124,10 +123,12 @@ struct Job {
     l2: Bytes,
 }
 
-/// Runs every program on every machine, several at once; `run` makes one result.
+/// Runs every program on every machine, several at once; `run` makes one result. `took` says how many seconds runs like it took
+/// before, if there were any.
 pub fn compare(
     request: &CompareRequest,
     registry: &Registry,
+    took: &dyn Fn(&RunRequest) -> Option<f64>,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
     run: &(dyn Fn(&RunRequest) -> Result<Value, LabError> + Sync),
 ) -> Result<Comparison, LabError> {
@@ -141,7 +142,13 @@ pub fn compare(
         let machine = if job.machine == 0 { &group.baseline } else { &group.schemes[job.machine - 1] };
         format!("{}, {}", job.request.what.name(), machine.label)
     };
-    let results = parallel::map(&jobs, parallel::threads(), label, begins, |job| run(&job.request));
+    let cost = |job: &Job| {
+        let (name, size) = (job.request.what.name(), job.request.size.as_deref().unwrap_or("small"));
+        let family = groups[job.group].family;
+        let guess = took(&job.request).or_else(|| family.seconds(&name, size));
+        Cost { kind: format!("{name} {size}, {}", family.name()), guess }
+    };
+    let results = parallel::map_of_costs(&jobs, parallel::threads(), label, cost, begins, |job| run(&job.request));
     let mut compared: Vec<Compared> = groups.into_iter().map(|group| Compared { group, rows: Vec::new() }).collect();
     for (job, result) in jobs.iter().zip(results) {
         let Compared { group, rows } = &mut compared[job.group];
@@ -226,7 +233,7 @@ fn no_pressure(baseline: &CompareRow, family: Family, l2: Bytes) -> Option<Strin
     }
     let larger = larger_size(baseline);
     if let Some(allocated) = run.allocated.filter(|&bytes| bytes <= l2.0) {
-        let reason = format!("its {} fit into the L2 of {}", format_size(Bytes(allocated)), format_size(l2));
+        let reason = format!("its {} fit into the L2 of {l2}", Bytes(allocated));
         return Some(format!("{reason}: {larger}"));
     }
     let idle = run.bus_use < IDLE_BUS && family != Family::NearData;
@@ -318,7 +325,7 @@ mod tests {
         let all = comparison(&[("saxpy", 1.0)]);
         let baseline = &all.groups[0].rows[0];
         let fits = no_pressure(baseline, Family::Compression, Bytes(4 << 20)).expect("it fits");
-        assert_eq!(fits, "its 1 MiB fit into the L2 of 4 MiB: try `--size medium`, or `--scale 8`");
+        assert_eq!(fits, "its 1.0 MiB fit into the L2 of 4.0 MiB: try `--size medium`, or `--scale 8`");
         let idle = no_pressure(baseline, Family::Compression, Bytes(1 << 10)).expect("idle");
         assert!(idle.starts_with("it uses 0.0 % of the bandwidth of DRAM"), "{idle}");
         assert_eq!(no_pressure(baseline, Family::UnifiedMemory, Bytes(4 << 20)), None);

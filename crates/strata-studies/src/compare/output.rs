@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use strata_core::files;
 use strata_core::fnv::Fnv1a64;
-use strata_core::text::{Align, columns, wrapped};
+use strata_core::text::{Align, columns, grouped_decimals, wrapped};
 use strata_run::LabError;
 
 /// With so many rows or fewer, every program is shown without being asked for.
@@ -38,7 +38,7 @@ pub fn table(comparison: &Comparison, verbose: bool) -> String {
 }
 
 fn ratio(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |x| format!("{x:.3}"))
+    value.map_or_else(|| "-".to_owned(), |x| grouped_decimals(x, if x < 1000.0 { 3 } else { 0 }))
 }
 
 /// A line for each machine: geometric means.

@@ -95,9 +95,10 @@ fn purpose(group: &Compared, label: &str, rows: &[&CompareRow]) -> Option<String
             let baseline = group.rows.iter().filter(|row| row.is_baseline);
             let before: f64 = baseline.filter_map(|row| quantity(row, "far_faults")).sum();
             let change = total("far_faults") / before - 1.0;
-            (before > 0.0).then(|| {
-                format!("{:.0} % {} faults", 100.0 * change.abs(), if change < 0.0 { "fewer" } else { "more" })
-            })
+            // All but a few are not all.
+            let digits = usize::from(change.abs() > 0.99 && change.abs() < 1.0);
+            let way = if change < 0.0 { "fewer" } else { "more" };
+            (before > 0.0).then(|| format!("{:.digits$} % {way} faults", 100.0 * change.abs()))
         }
         Family::NearData => {
             let share = total("offloaded") / total("instances").max(1.0);

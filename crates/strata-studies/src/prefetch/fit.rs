@@ -244,7 +244,7 @@ pub fn train(
         Trained { task: data.task().clone(), words: words.clone(), model: copy, precision, origin: origin.clone() }
     };
     let mut heard = |p: train::Progress| {
-        begins(Step { done: p.step, of: p.steps, name: &format!("{origin}: loss {:.4}", p.loss) });
+        begins(Step { done: p.step, of: p.steps, left: None, name: &format!("{origin}: loss {:.4}", p.loss) });
     };
     let mut saved = |model: &Model, state: &State| {
         curve.clone_from(&state.curve);

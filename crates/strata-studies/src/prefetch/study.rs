@@ -158,7 +158,7 @@ pub fn study(traces: &[PathBuf], study: &Study, begins: &mut dyn FnMut(Step<'_>)
         let program = workload(path);
         let accesses = requests(std::slice::from_ref(path), 1.0)?;
         if let Some(checkpoint) = &study.checkpoint {
-            begins(Step { done: job, of: jobs, name: &program });
+            begins(Step { done: job, of: jobs, left: None, name: &program });
             let (trained, _) = Trained::load(checkpoint).map_err(LabError::other)?;
             let most = study.models.first().map_or(usize::MAX, |fitting| fitting.sequences);
             rows.extend(checkpoint_rows(&program, trained, &accesses, most)?);
@@ -170,7 +170,7 @@ pub fn study(traces: &[PathBuf], study: &Study, begins: &mut dyn FnMut(Step<'_>)
             for fitting in &study.models {
                 let fitting = Fitting { protocol, ..fitting.clone() };
                 let name = format!("{program}, {}, {}", fitting.kind.name(), protocol.name());
-                begins(Step { done: job, of: jobs, name: &name });
+                begins(Step { done: job, of: jobs, left: None, name: &name });
                 job += 1;
                 let (data, split, words) = fitting.data(&accesses).map_err(|error| of_trace(path, error))?;
                 let all = (&data, &split, &words);

@@ -21,6 +21,13 @@ pub struct Series {
     pub values: Vec<Option<f64>>,
 }
 
+impl Series {
+    /// True for numbers of a paper, which are drawn apart from what was measured here.
+    fn is_theirs(&self) -> bool {
+        self.name == "paper" || self.name.starts_with("paper ") || self.name.ends_with(", paper")
+    }
+}
+
 /// A chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
@@ -36,8 +43,13 @@ pub struct Chart {
     pub baseline: Option<f64>,
 }
 
-/// Colours that people with colour-blindness tell apart (Okabe and Ito).
-const COLOURS: [&str; 8] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#666666"];
+/// Those of the page's script: colours that people with colour-blindness tell apart (Okabe and Ito), and more for long legends.
+const COLOURS: [&str; 12] = [
+    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7f7f7f", "#5e3c99", "#8c510a",
+    "#35978f", "#c51b7d",
+];
+/// What somebody else printed.
+const THEIRS: &str = "#9aa0a6";
 
 const HEIGHT: f64 = 260.0;
 const LEFT: f64 = 56.0;
@@ -50,7 +62,7 @@ impl Chart {
     /// The chart as the page's script draws it; `below` is what the categories are.
     pub fn plot(&self, title: &str, below: &str) -> Plot {
         let series = |series: &Series| PlotSeries {
-            theirs: series.name == "paper" || series.name.starts_with("paper ") || series.name.ends_with(", paper"),
+            theirs: series.is_theirs(),
             ..PlotSeries::new(series.name.clone(), series.values.clone())
         };
         Plot {
@@ -105,8 +117,7 @@ impl Chart {
             "<text x=\"13\" y=\"{middle:.1}\" transform=\"rotate(-90 13 {middle:.1})\" text-anchor=\"middle\">{}</text>",
             escaped(&self.axis)
         );
-        for (s, series) in self.series.iter().enumerate() {
-            let colour = COLOURS[s % COLOURS.len()];
+        for ((s, series), colour) in self.series.iter().enumerate().zip(self.colours()) {
             match self.kind {
                 Kind::Bars => {
                     let first = -(self.series.len() as f64) / 2.0;
@@ -160,18 +171,20 @@ impl Chart {
         out + "</svg>\n"
     }
 
+    /// The colour of each series, as on a page.
+    fn colours(&self) -> Vec<&'static str> {
+        let mut own = COLOURS.iter().cycle();
+        self.series.iter().map(|s| if s.is_theirs() { THEIRS } else { own.next().copied().unwrap_or(THEIRS) }).collect()
+    }
+
     fn legend_width(&self) -> f64 {
         self.series.iter().map(|s| 26.0 + 6.5 * s.name.chars().count() as f64).sum()
     }
 
     fn legend(&self, out: &mut String) {
         let mut at = LEFT;
-        for (s, series) in self.series.iter().enumerate() {
-            let _ = writeln!(
-                out,
-                "<rect x=\"{at:.1}\" y=\"10\" width=\"10\" height=\"10\" fill=\"{}\"/>",
-                COLOURS[s % COLOURS.len()]
-            );
+        for (series, colour) in self.series.iter().zip(self.colours()) {
+            let _ = writeln!(out, "<rect x=\"{at:.1}\" y=\"10\" width=\"10\" height=\"10\" fill=\"{colour}\"/>");
             let _ = writeln!(out, "<text x=\"{:.1}\" y=\"19\">{}</text>", at + 14.0, escaped(&series.name));
             at += 26.0 + 6.5 * series.name.chars().count() as f64;
         }
@@ -229,6 +242,15 @@ mod tests {
         check(&[0.012], 0.0, 1.0, 0.2);
         check(&[-3.0, 7.0], -4.0, 8.0, 2.0);
         check(&[], 0.0, 1.0, 0.2);
+    }
+
+    #[test]
+    fn a_file_has_the_colours_of_the_page() {
+        let script = include_str!("assets/report.js");
+        assert!(COLOURS.iter().chain([&THEIRS]).all(|colour| script.contains(&format!("\"{colour}\""))));
+        let series = |name: &str| Series { name: name.to_owned(), values: vec![Some(1.0)] };
+        let chart = Chart { series: vec![series("cmd, paper"), series("cmd"), series("esd")], ..chart(&[1.0]) };
+        assert_eq!(chart.colours(), [THEIRS, COLOURS[0], COLOURS[1]]);
     }
 
     #[test]

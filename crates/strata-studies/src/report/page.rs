@@ -4,6 +4,7 @@ use super::Chart;
 use super::document::{Block, Document, Section, Table, TableCell};
 use std::path::Path;
 use strata_core::files;
+use strata_core::text::grouped_decimals;
 use strata_run::LabError;
 use strata_run::table::{Align, columns, wrapped};
 
@@ -30,7 +31,7 @@ impl Cell {
     fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::Number(value, decimals) => format!("{value:.decimals$}"),
+            Self::Number(value, decimals) => grouped_decimals(*value, *decimals),
             Self::Verdict(verdict, remark) => format!("{verdict}{remark}"),
             Self::None => "-".to_owned(),
         }
@@ -127,8 +128,8 @@ impl Figure {
         out
     }
 
-    /// On the page: the chart, pictures, and the table.
-    fn section(&self, directory: &Path) -> Section {
+    /// On the page: the chart, pictures, and the table, which is folded away if it is long and the chart shows what is in it.
+    fn section(&self, directory: &Path, folds: bool) -> Section {
         let mut blocks = vec![Block::text(self.note.clone())];
         let below = self.headings.first().map_or("", String::as_str);
         blocks.extend(self.chart.as_ref().map(|chart| Block::Chart(chart.plot(&self.title, below))));
@@ -144,12 +145,22 @@ impl Figure {
         let kinds = ["csv"].into_iter().chain(self.chart.as_ref().map(|_| "svg"));
         blocks.push(Block::Files { names: kinds.map(|kind| format!("{}.{kind}", self.id)).collect() });
         let table = Block::Table(self.table());
-        if self.chart.is_some() && self.rows.len() > 12 {
+        if folds && self.chart.is_some() && self.rows.len() > 12 {
             blocks.push(Block::Details { title: format!("Table: {} rows", self.rows.len()), blocks: vec![table] });
         } else {
             blocks.push(table);
         }
-        Section { id: self.id.clone(), title: format!("{} ({})", self.title, self.id.replace('-', " ")), blocks }
+        Section { id: self.id.clone(), title: self.heading(), blocks }
+    }
+
+    /// The title, and which figure or table of a paper it is.
+    fn heading(&self) -> String {
+        let number = self.id.split("-beside").next().unwrap_or_default();
+        if number.starts_with("figure-") || number.starts_with("table-") {
+            format!("{} ({})", self.title, number.replace('-', " "))
+        } else {
+            self.title.clone()
+        }
     }
 
     fn table(&self) -> Table {
@@ -179,8 +190,8 @@ impl Page {
     pub fn document(&self, headline: &[String], directory: &Path) -> Document {
         let note = self.summary.as_ref().map(|summary| summary.note.clone());
         let lead = headline.iter().cloned().chain(note).collect();
-        let mut sections: Vec<Section> = self.summary.iter().map(|summary| summary.section(directory)).collect();
-        sections.extend(self.figures.iter().map(|figure| figure.section(directory)));
+        let mut sections: Vec<Section> = self.summary.iter().map(|summary| summary.section(directory, false)).collect();
+        sections.extend(self.figures.iter().map(|figure| figure.section(directory, true)));
         let how = Section {
             id: "how".into(),
             title: "What was run".into(),
@@ -272,5 +283,8 @@ mod tests {
         assert!(saved.contains("\"document\""), "`strata report` makes the page anew");
         assert!(directory.path().join("figure-1.csv").is_file());
         assert!(html.contains("\"figure-1.csv\""), "the page links what lies beside it");
+        assert!(html.contains("Ratios (figure 1)"));
+        assert_eq!(Figure { id: "beside-the-paper".into(), ..figure() }.heading(), "Ratios");
+        assert_eq!(Figure { id: "figure-2-beside".into(), ..figure() }.heading(), "Ratios (figure 2)");
     }
 }

@@ -6,6 +6,7 @@ use super::statistics::{cell, configuration, definitions, number, rerun, stalls,
 use crate::compare::beside;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use strata_run::explain::reason_text;
 
 /// A document of saved JSON objects, each with the name it is called by; an error names one that is no result.
 pub fn from_saved(results: &[(String, Value)]) -> Result<Document, String> {
@@ -140,12 +141,14 @@ fn time(result: &Value) -> Vec<Block> {
     ];
     let shown: Vec<_> = traffic.into_iter().filter(|(_, bytes)| *bytes > 0.0).collect();
     if !shown.is_empty() {
+        let most = shown.iter().fold(0.0f64, |most, (_, bytes)| most.max(*bytes));
+        let (unit, scale) = if most < 1e6 { ("kB", 1e3) } else { ("MB", 1e6) };
         blocks.push(bars(
             "Bytes off chip",
             "way",
-            "MB",
+            &format!("bytes that went that way, {unit}"),
             shown.iter().map(|(way, _)| (*way).to_owned()).collect(),
-            vec![PlotSeries::new("MB", shown.iter().map(|(_, bytes)| Some(bytes / 1e6)).collect())],
+            vec![PlotSeries::new(unit, shown.iter().map(|(_, bytes)| Some(bytes / scale)).collect())],
         ));
     }
     if blocks.is_empty() {
@@ -170,7 +173,7 @@ fn waits(result: &Value) -> Vec<Block> {
     let used: Vec<&str> =
         classes.into_iter().filter(|class| reasons.iter().any(|r| share(r, class).is_some())).collect();
     let series = reasons.iter().map(|reason| {
-        let name = reason["reason"].as_str().unwrap_or("?").replace('_', " ");
+        let name = reason_text(reason["reason"].as_str().unwrap_or("?"));
         PlotSeries::new(name, used.iter().map(|class| share(reason, class)).collect())
     });
     let mut blocks = vec![Block::Chart(Plot {
@@ -280,6 +283,9 @@ fn runs_document(runs: &[&(String, Value)]) -> Document {
     }
 }
 
+/// Rows whose error is no larger are green.
+const NEAR: f64 = 0.1;
+
 /// Ours beside silicon.
 fn validation(value: &Value, rows: &[Value]) -> Document {
     let mut tables: Vec<&str> = Vec::new();
@@ -306,8 +312,8 @@ fn validation(value: &Value, rows: &[Value]) -> Document {
     let chart = Plot {
         kind: PlotKind::Scatter,
         title: "Ours beside silicon: on the line they are the same".into(),
-        x: "silicon".into(),
-        y: "ours".into(),
+        x: "measured on a card, in the unit of the row".into(),
+        y: "ours, in the same unit".into(),
         categories: Vec::new(),
         series: series.collect(),
         baseline: None,
@@ -317,7 +323,7 @@ fn validation(value: &Value, rows: &[Value]) -> Document {
         let text = |key: &str| TableCell::from(row[key].as_str().unwrap_or_default());
         let error = row["error"].as_f64();
         let colour = match error.map(f64::abs) {
-            Some(e) if e <= 0.1 => "good",
+            Some(e) if e <= NEAR => "good",
             Some(e) if e > 0.25 => "bad",
             Some(_) => "higher",
             None => "",
@@ -328,13 +334,14 @@ fn validation(value: &Value, rows: &[Value]) -> Document {
             text("table"),
             text("name"),
             text("quantity"),
+            text("unit"),
             cell(row["silicon"].as_f64()),
             cell(row["ours"].as_f64()),
             shown,
             cell(row["accel_sim"].as_f64()),
         ]
     };
-    let headings = ["table", "name", "quantity", "silicon", "ours", "error", "Accel-Sim"];
+    let headings = ["table", "name", "quantity", "unit", "silicon", "ours", "error", "Accel-Sim"];
     let table = Table {
         name: "validation".into(),
         headings: headings.map(str::to_owned).to_vec(),
@@ -343,10 +350,13 @@ fn validation(value: &Value, rows: &[Value]) -> Document {
     let percent = value["mape"]
         .as_f64()
         .map(|mape| format!("Mean absolute error of kernels: {mape:.1} %, {} rows in all.", rows.len()));
+    let errors: Vec<f64> = rows.iter().filter_map(|row| row["error"].as_f64()).collect();
+    let near = errors.iter().filter(|error| error.abs() <= NEAR).count();
+    let share = format!("{near} of {} rows are within {:.0} % of the card.", errors.len(), 100.0 * NEAR);
     let correlation = value["correlation"].as_f64().map(|r| format!("Correlation with silicon: {r:.4}."));
     Document {
         title: "The machines beside real GPUs".into(),
-        lead: percent.into_iter().chain(correlation).collect(),
+        lead: percent.into_iter().chain(correlation).chain([share]).collect(),
         sections: vec![Section {
             id: "rows".into(),
             title: "Every row".into(),
@@ -417,7 +427,9 @@ mod tests {
         assert_eq!(two.title, "2 runs side by side");
 
         let validate = json!({ "rows": [{ "table": "t", "name": "n", "quantity": "q", "silicon": 2.0, "ours": 1.0, "error": -0.5 }], "mape": 50.0 });
-        assert!(from_saved(&[("v".into(), validate)]).expect("validation").lead[0].contains("50.0 %"));
+        let lead = from_saved(&[("v".into(), validate)]).expect("validation").lead;
+        assert!(lead[0].contains("50.0 %"), "{lead:?}");
+        assert_eq!(lead[1], "0 of 1 rows are within 10 % of the card.");
         let sweep = json!({ "rows": [{ "program": "bfs", "cycles": 10 }] });
         let both = from_saved(&[("a".into(), run), ("s".into(), sweep)]).expect("both");
         assert!(both.sections.iter().any(|section| section.id.starts_with("part-2")), "parts are told apart");

@@ -15,7 +15,7 @@ mod tom;
 mod uvm;
 mod verdict;
 
-use crate::report::Page;
+use crate::report::{Figure, Page};
 use by_program::Subject;
 use headline::headline;
 use measured::{geometric_mean, mean};
@@ -198,7 +198,11 @@ pub fn reproduce(
         }
         Study::Composition => composition::study(request.effort, part, &runs, begins)?,
     };
-    page.summary = (!rows.is_empty()).then(|| beside(&rows));
+    let first = match request.study {
+        Study::Of(paper) => headline::chart(paper, &rows),
+        Study::Composition => None,
+    };
+    page.summary = (!rows.is_empty()).then(|| Figure { chart: first, ..beside(&rows) });
     redrawn::redraw(&mut page, &rows);
     // The page of a part stands beside that of the whole, and uses the same runs.
     directory.extend(part);

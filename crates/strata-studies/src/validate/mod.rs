@@ -160,7 +160,7 @@ pub fn validate(request: &ValidateRequest, progress: &mut dyn FnMut(Step<'_>)) -
         + program_machine.as_ref().map_or(0, |_| kernels::runs(programs).count() * (1 + others));
     let mut done = 0;
     let mut begins = |name: &str| {
-        progress(Step { done, of: runs, name });
+        progress(Step { done, of: runs, left: None, name });
         done += 1;
     };
     let mut failures = Vec::new();
@@ -193,7 +193,7 @@ fn beside_card(
     let machine = Subject { gpu, judged: true, profiled: false };
     let (mut done, of) = (0, measured.rows.len());
     let mut begins = |name: &str| {
-        progress(Step { done, of, name });
+        progress(Step { done, of, left: None, name });
         done += 1;
     };
     let mut failures = Vec::new();

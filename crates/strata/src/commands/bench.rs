@@ -16,7 +16,7 @@ pub(crate) fn bench(args: &Bench) -> Result<ExitCode, Failure> {
     let plan = Plan { programs: &args.programs, gpus: &args.gpu, set: &args.set, peer };
     let mut line = Series::new();
     let mut whole = |program: &str, gpu: &str| whole_process(program, gpu, &args.set);
-    let speeds = measure(plan, Some(&mut whole), &mut |step| line.begins(step.done, step.of, step.name))?;
+    let speeds = measure(plan, Some(&mut whole), &mut |step| line.begins(&step))?;
     drop(line);
     if args.json {
         output::json(&speeds.to_json())?;

@@ -13,11 +13,10 @@ pub(crate) fn calibrate(args: Calibrate) -> Result<ExitCode, Failure> {
     let silicon = read_silicon(&args.silicon, &args.gpu)?;
     let request = CalibrateRequest { silicon, gpu: args.gpu, set: args.set, only: args.only };
     let mut line = Series::new();
-    let calibration = fit(&request, &mut |step| line.begins(step.done, step.of, step.name))?;
+    let calibration = fit(&request, &mut |step| line.begins(&step))?;
     drop(line);
     let path = args.out.unwrap_or_else(|| default_name(&request.gpu));
-    let refused = |error| LabError::Request(format!("cannot write `{}`: {error}", path.display()));
-    std::fs::write(&path, &calibration.preset).map_err(refused)?;
+    std::fs::write(&path, &calibration.preset).map_err(|error| LabError::io("write", &path, error))?;
     if args.json {
         output::json(&calibration.to_json(&path))?;
     } else {

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use strata_lab::compare::{CompareRequest, Wanted, compare as run, save, table, to_json, varied};
+use strata_lab::stopwatch::{Times, process_cpu, timed};
 use strata_lab::sweep::{Store, engine};
 use strata_lab::{DEFAULT_OUT, LabError, Registry, RunRequest, StopSign, What};
 
@@ -39,12 +40,14 @@ pub(crate) fn compare(args: Compare, registry: &Registry) -> Result<ExitCode, Fa
     let store = Store::open(&Store::place(args.store.as_deref())?)?;
     super::interrupt::leave_nothing_in(store.root());
     let stop = output::stop_sign();
-    let (began, simulated) = (Instant::now(), Mutex::new(Duration::ZERO));
+    let (began, simulated) = (Instant::now(), Mutex::new(Times::default()));
     let mut line = Series::new();
-    let comparison = run(&request, registry, &mut |step| line.begins(step.done, step.of, step.name), &|request| {
-        let start = Instant::now();
-        let result = result_of(request, &store, &stop);
-        *simulated.lock().unwrap_or_else(PoisonError::into_inner) += start.elapsed();
+    let times = store.times();
+    let took = |request: &RunRequest| times.seconds(request);
+    let comparison = run(&request, registry, &took, &mut |step| line.begins(&step), &|request| {
+        let (result, took) = timed(|| result_of(request, &store, &stop));
+        let mut all = simulated.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = Times { wall: all.wall + took.wall, cpu: all.cpu + took.cpu };
         result
     })?;
     drop(line);
@@ -52,8 +55,13 @@ pub(crate) fn compare(args: Compare, registry: &Registry) -> Result<ExitCode, Fa
     if args.json {
         let mut object = to_json(&comparison);
         object["report"] = json!(report.display().to_string());
-        let simulated = simulated.into_inner().unwrap_or_else(PoisonError::into_inner).as_secs_f64();
-        object["host"] = json!({ "seconds": began.elapsed().as_secs_f64(), "run_seconds": simulated });
+        let runs = simulated.into_inner().unwrap_or_else(PoisonError::into_inner);
+        object["host"] = json!({
+            "seconds": began.elapsed().as_secs_f64(),
+            "run_seconds": runs.wall.as_secs_f64(),
+            "cpu_seconds": process_cpu().as_secs_f64(),
+            "run_cpu_seconds": runs.cpu.as_secs_f64(),
+        });
         output::json(&object)?;
     } else {
         output::text(&table(&comparison, args.verbose))?;

@@ -15,7 +15,7 @@ pub(crate) fn fingerprint(args: &Fingerprint, registry: &Registry) -> Result<Exi
         schemes: schemes.map(|with| registry.combination(with)).collect::<Result<_, _>>()?,
     };
     let mut line = Series::new();
-    let fingerprint = make(&request, &mut |step| line.begins(step.done, step.of, step.name))?;
+    let fingerprint = make(&request, &mut |step| line.begins(&step))?;
     drop(line);
     if let Some(path) = &args.write {
         fingerprint.write(path)?;

@@ -80,7 +80,7 @@ fn train(args: &PrefetchTrain) -> Result<ExitCode, Failure> {
     fitting.room = Some(args.room as usize);
     fitting.enough = args.enough;
     let mut line = Series::new();
-    let mut begins = |step: strata_lab::Step<'_>| line.begins(step.done, step.of, step.name);
+    let mut begins = |step: strata_lab::Step<'_>| line.begins(&step);
     let trained = prefetch::train(&args.traces, &fitting, &args.output, args.resume, &mut begins);
     drop(line);
     let (row, curve) = trained?;
@@ -109,7 +109,7 @@ fn eval(args: &PrefetchEval) -> Result<ExitCode, Failure> {
         checkpoint: args.checkpoint.clone(),
     };
     let mut line = Series::new();
-    let mut begins = |step: strata_lab::Step<'_>| line.begins(step.done, step.of, step.name);
+    let mut begins = |step: strata_lab::Step<'_>| line.begins(&step);
     let rows = prefetch::study(&args.traces, &study, &mut begins);
     drop(line);
     let rows = rows?;

@@ -45,8 +45,12 @@ fn saved(path: &Path) -> Result<Value, LabError> {
     match file {
         Some(file) if !is_table(&file) => {
             let text = std::fs::read(&file).map_err(|e| LabError::io("read", &file, e))?;
-            let mut value: Value = serde_json::from_slice(&text)
-                .map_err(|e| LabError::Request(format!("`{}` is no JSON file of StrataSim: {e}", file.display())))?;
+            let mut value: Value = serde_json::from_slice(&text).map_err(|e| {
+                LabError::Request(format!(
+                    "`{}` is no JSON: {e}; name a saved result, such as `result.json` of a run",
+                    file.display()
+                ))
+            })?;
             // A result knows where it was made; it may have been moved since.
             if let (Some(host), Some(folder)) = (value.get_mut("host").and_then(Value::as_object_mut), file.parent()) {
                 host.insert("directory".to_owned(), json!(folder.display().to_string()));

@@ -26,7 +26,7 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<ExitCode, Failure> {
             out: args.out.clone(),
             store: args.store.clone(),
         };
-        let reproduction = run(&request, &mut |step| line.begins(step.done, step.of, step.name))?;
+        let reproduction = run(&request, &mut |step| line.begins(&step))?;
         drop(line);
         if !args.json {
             let text =

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use strata_lab::sweep::{PlanFile, Points, Store, collect, engine, slurm};
-use strata_lab::{LabError, Registry, parallel};
+use strata_lab::{LabError, Registry, Step, parallel};
 
 /// Failures that are written out; all are in the results.
 const MOST_TOLD: usize = 20;
@@ -19,7 +19,8 @@ pub(crate) fn sweep(args: &Sweep, registry: &Registry) -> Result<ExitCode, Failu
     // A dry run writes nothing.
     let store = if args.dry_run { Store::at(&root) } else { Store::open(&root)? };
     let mut line = Series::new();
-    let points = Points::of(&file, registry, &root, &mut |step| line.begins(step.done, step.of, "looking points up"))?;
+    let points =
+        Points::of(&file, registry, &root, &mut |step| line.begins(&Step { name: "looking points up", ..step }))?;
     drop(line);
     let left: Vec<usize> = (0..points.len()).filter(|number| store.record(&points.key(*number)).is_none()).collect();
     let jobs = args.jobs.map_or_else(parallel::threads, usize::from);
@@ -135,7 +136,7 @@ fn run_here(points: &Points<'_>, numbers: &[usize], store: &Store, jobs: usize) 
     let ran = engine::local(points, numbers, store, jobs, &output::stop_sign(), &mut |progress| {
         let ended = progress.done + progress.reused + progress.failed;
         let failed = if progress.failed > 0 { format!("{} failed, ", progress.failed) } else { String::new() };
-        line.begins(ended, progress.of, &format!("{failed}{}", progress.running));
+        line.begins(&Step { done: ended, of: progress.of, left: None, name: &format!("{failed}{}", progress.running) });
     });
     drop(line);
     ran.map(|_| ()).map_err(|error| {
@@ -188,6 +189,6 @@ fn run_array(
     output::message(&format!("Slurm job {}: {} tasks for {} points\n", submitted.job, submitted.tasks, numbers.len()));
     let mut line = Series::new();
     slurm::wait(&submitted, points, numbers, store, &mut |ended| {
-        line.begins(ended, numbers.len(), &format!("job {}", submitted.job));
+        line.begins(&Step { done: ended, of: numbers.len(), left: None, name: &format!("job {}", submitted.job) });
     })
 }

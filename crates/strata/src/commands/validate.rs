@@ -17,7 +17,7 @@ pub(crate) fn validate(args: Validate) -> Result<ExitCode, Failure> {
     let silicon = measured.map(|(file, gpu)| read_silicon(file, gpu)).transpose()?;
     let mut line = Series::new();
     let request = ValidateRequest { gpu: args.gpu, set: args.set, silicon };
-    let validation = compare(&request, &mut |step| line.begins(step.done, step.of, step.name))?;
+    let validation = compare(&request, &mut |step| line.begins(&step))?;
     drop(line);
     if let Some(folder) = &args.out {
         validation.save_page(folder)?;
@@ -36,15 +36,14 @@ pub(crate) fn validate(args: Validate) -> Result<ExitCode, Failure> {
 /// Reads what the microbenchmarks printed on a card that `gpu` stands for.
 pub(super) fn read_silicon(path: &Path, gpu: &str) -> Result<Microbenchmarks, LabError> {
     let wrong = |why: String| LabError::Request(format!("`{}`: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(|error| LabError::io("read", path, error))?;
     Microbenchmarks::printed(&text, gpu).map_err(wrong)
 }
 
 /// Writes the microbenchmarks for a machine with a card.
 fn emit(folder: &Path) -> Result<ExitCode, Failure> {
     let written = CardProgram::default().write(folder);
-    let refused = |error| LabError::Request(format!("cannot write into `{}`: {error}", folder.display()));
-    let files = written.map_err(refused)?;
+    let files = written.map_err(|error| LabError::io("write", folder, error))?;
     let mut lines: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let next =
         "on the machine with the card: ./collect > card.toml; then: strata validate --silicon card.toml --gpu NAME";

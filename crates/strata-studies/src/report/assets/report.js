@@ -97,9 +97,9 @@
     const name = fileName(plot.title);
     offer("SVG", () => save(name + ".svg", "image/svg+xml", picture()));
     offer("PNG", () => {
-      const image = new Image(), svg = canvas.querySelector("svg");
+      const image = new Image();
       image.onload = () => {
-        const out = element("canvas", { width: svg.getAttribute("width") * 2, height: svg.getAttribute("height") * 2 });
+        const out = element("canvas", { width: image.naturalWidth * 2, height: image.naturalHeight * 2 });
         const context = out.getContext("2d");
         context.fillStyle = style("--paper");
         context.fillRect(0, 0, out.width, out.height);
@@ -119,7 +119,9 @@
         at += 30 + 6.4 * series.name.length;
       });
       svg.append(row);
-      svg.setAttribute("width", Math.max(svg.getAttribute("width"), at));
+      const width = Math.max(svg.getAttribute("width"), at);
+      svg.setAttribute("width", width);
+      svg.setAttribute("viewBox", `0 0 ${width} ${svg.getAttribute("height")}`);
       svg.setAttribute("font-family", "sans-serif");
       return new XMLSerializer().serializeToString(svg);
     };
@@ -144,7 +146,8 @@
 
   const TOP = 18, LEFT = 78, RIGHT = 30, HEIGHT = 250;
   function frame(width, below) {
-    return shape("svg", { width, height: TOP + HEIGHT + below, role: "img", "font-size": 11, xmlns: SVG });
+    const height = TOP + HEIGHT + below;
+    return shape("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "font-size": 11, xmlns: SVG });
   }
   function axis(svg, width, plot, y, ticks, step, below) {
     const ink = style("--ink"), grid = style("--grid");
@@ -262,8 +265,10 @@
 
   function table(data) {
     const box = element("div");
-    const words = data.headings.map((_, c) => data.rows.some(row => typeof row[c] === "string" || (row[c] && row[c].t !== undefined)));
-    const key = cell => cell === null || cell === undefined ? null : typeof cell === "string" ? cell : cell.t !== undefined ? cell.t : cell.v;
+    // A coloured number (`1.070`, `-3.2 %`) is a number, too.
+    const number = text => /^[-+−]?[\d.,]+( %)?$/.test(text) ? parseFloat(text.replaceAll(",", "").replace("−", "-")) : undefined;
+    const words = data.headings.map((_, c) => data.rows.some(row => typeof row[c] === "string" || (row[c] && row[c].t !== undefined && number(row[c].t) === undefined)));
+    const key = cell => cell === null || cell === undefined ? null : typeof cell === "string" ? cell : cell.t !== undefined ? number(cell.t) ?? cell.t : cell.v;
     const text = cell => cell === null || cell === undefined ? "–" : typeof cell === "string" ? cell : cell.t !== undefined ? cell.t : shown(cell.v, cell.d);
     let rows = data.rows.slice(), sorted = null, ascending = true;
     const filter = element("input", { type: "search", placeholder: "filter rows", "aria-label": "filter rows" });
@@ -278,6 +283,7 @@
         else made.textContent = text(cell);
         // Names and numbers of figures stay in a line.
         if (made.textContent.length <= 12) made.classList.add("short");
+        if (made.textContent.length > 40) made.classList.add("long");
         return made;
       }))));
       count.textContent = kept.length === data.rows.length ? `${kept.length} rows` : `${kept.length} of ${data.rows.length} rows`;
@@ -303,7 +309,7 @@
     });
     filter.addEventListener("input", fill);
     const download = element("button", { type: "button" }, "CSV");
-    const raw = cell => { const value = key(cell); return value === null ? "" : quoted(String(value)); };
+    const raw = cell => cell === null || cell === undefined ? "" : quoted(String(typeof cell === "string" ? cell : cell.t ?? cell.v));
     download.addEventListener("click", () => save(fileName(data.name) + ".csv", "text/csv", [data.headings.map(quoted), ...data.rows.map(row => row.map(raw))].map(r => r.join(",")).join("\n") + "\n"));
     const tools = element("div", { class: "tools" }, download, count);
     if (data.rows.length > 8) tools.prepend(filter);
@@ -354,10 +360,13 @@
     return element("div", { class: "plot" }, element("h3", {}, data.title), tools, box);
   }
 
+  // A paragraph; what stands between backticks is code.
+  const paragraph = text => element("p", {}, ...text.split("`").map((part, k) => k % 2 ? element("code", {}, part) : part));
+
   const charts = [];
   function block(data) {
     switch (data.type) {
-      case "text": return element("p", {}, data.text);
+      case "text": return paragraph(data.text);
       case "code": return element("pre", {}, data.text);
       case "chart": { const made = chart(data); charts.push(made); return made; }
       case "table": return table(data);
@@ -389,8 +398,10 @@
       redraw();
     });
     const head = element("header", {}, theme, element("h1", {}, data.title));
-    if (data.lead.length) head.append(element("div", { class: "lead" }, ...data.lead.map(text => element("p", {}, text))));
-    const links = element("nav", {}, ...data.sections.map(s => element("a", { href: "#" + s.id }, s.title)));
+    if (data.lead.length) head.append(element("div", { class: "lead" }, ...data.lead.map(paragraph)));
+    let links = element("nav", {}, ...data.sections.map(s => element("a", { href: "#" + s.id }, s.title)));
+    // Many would fill the first screen of a phone.
+    if (data.sections.length > 12) links = element("details", { class: "contents" }, element("summary", {}, `Contents: ${data.sections.length} sections`), links);
     const sections = data.sections.map(s => element("section", { id: s.id }, element("h2", {}, s.title), ...s.blocks.map(block)));
     const made = document.querySelector("meta[name=generator]").content;
     document.body.append(head, data.sections.length > 1 ? links : "", ...sections, element("footer", {}, `Made by ${made}. One file: nothing was fetched.`), tip);
@@ -405,10 +416,16 @@
     clearTimeout(timer);
     timer = setTimeout(() => { if (innerWidth !== width) { width = innerWidth; redraw(); } }, 150);
   });
+  // On paper is what was open, in the light; then the page is as it was.
+  let theme;
   addEventListener("beforeprint", () => {
-    // Nested ones appear as the outer ones are filled.
-    for (let k = 0; k < 3; k++) document.querySelectorAll("details").forEach(d => { d.fill(); d.open = true; });
+    theme = document.documentElement.dataset.theme;
     document.documentElement.dataset.theme = "light";
+    redraw();
+  });
+  addEventListener("afterprint", () => {
+    if (theme === undefined) delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
     redraw();
   });
 })();

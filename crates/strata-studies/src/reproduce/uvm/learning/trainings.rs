@@ -50,7 +50,7 @@ impl Trainings<'_> {
             let trace = self.trace(&program)?;
             let mut rows = BTreeMap::new();
             for job in jobs {
-                begins(Step { done, of, name: &format!("{}, {}", program.name, job.label) });
+                begins(Step { done, of, left: None, name: &format!("{}, {}", program.name, job.label) });
                 rows.insert(job.label.clone(), self.judged(&program, &trace, &job)?);
                 done += 1;
             }
