@@ -1,24 +1,17 @@
 //! Buddy Compression and bandwidth-only compression as mechanisms: `buddy` and `bpc`.
 
-use crate::observation::{Observation, Wanted};
-use crate::places::Places;
+use crate::profiled::Profiled;
 use crate::settings::{self, Settings};
-use crate::{Allocations, Annotator, CompressedSide, Design, Purpose, Rule, Targets};
+use crate::{Allocations, Annotator, CompressedSide, Purpose, Rule, Targets};
 use serde_json::json;
-use std::cell::RefCell;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use strata_core::settings::{Setting, Settings as Values};
 use strata_core::{Allocation, files};
 use strata_mechanism::{
-    Conflict, DeviceMemory, Input, Mechanism, MechanismError, Moment, NameTaken, Preparation, Prepared, Registry, Role,
-    With,
+    Conflict, DeviceMemory, Mechanism, MechanismError, NameTaken, Preparation, Prepared, Registry, Role, With,
 };
 use strata_sim::{Layer, MachineBuilder};
-
-/// Snapshots of a profiling pass: as many as the paper takes (section II-C).
-pub const SNAPSHOTS: usize = 10;
 
 /// Registers what this crate has.
 pub fn register(registry: &mut Registry) -> Result<(), NameTaken> {
@@ -99,35 +92,27 @@ impl Mechanism for Buddy {
     }
 
     fn prepare(&self, values: &Values, run: &mut dyn Preparation) -> Result<Box<dyn Prepared>, MechanismError> {
-        let (targets, places) = targets(values, run)?;
+        let profiled = profiled(values, run)?;
         let paged = run.pages();
-        let annotator = Annotator::new(targets.clone(), run.gpu().dram.size).with_pages(paged);
+        let annotator = Annotator::new(profiled.targets.clone(), run.gpu().dram.size).with_pages(paged);
         let books = Books(Arc::new(Mutex::new(annotator)));
-        Ok(Box::new(PreparedBuddy { settings: Settings::of_buddy(values), targets, places, books, paged }))
+        Ok(Box::new(PreparedBuddy { settings: Settings::of_buddy(values), profiled, books, paged }))
     }
 }
 
-/// The targets that a run needs: those of its annotation file or, without one, of a profiling pass on a small input, and where that
-/// saw compressible data.
-fn targets(values: &Values, run: &mut dyn Preparation) -> Result<(Targets, Vec<Places>), MechanismError> {
+/// What a run knows of its program: the targets of its annotation file or, without one, those of a profiling pass on a small input,
+/// and where that saw compressible data.
+fn profiled(values: &Values, run: &mut dyn Preparation) -> Result<Profiled, MechanismError> {
     let file = values.text("targets");
     if !file.is_empty() {
-        return Ok((read_targets(Path::new(file))?, Vec::new()));
+        return Ok(Profiled { targets: read_targets(Path::new(file))?, places: json!([]) });
     }
     if run.runs_once() {
         let reason =
             "a CUDA program is not profiled on the way: name an annotation file with `--set buddy.targets=FILE`";
         return Err(MechanismError::Request(reason.to_owned()));
     }
-    let seen = Rc::<RefCell<Observation>>::default();
-    let watching = Rc::clone(&seen);
-    let look =
-        move |moment: &Moment<'_>| watching.borrow_mut().see(moment, Wanted { places: true, ..Wanted::default() });
-    let snapshots = run.snapshots(Input::Small, SNAPSHOTS, Box::new(look))?;
-    let mut observation = seen.take();
-    observation.end(snapshots);
-    let rule = Rule::with_threshold(values.real("threshold"));
-    Ok((observation.profile().choose(Design::ZeroPage, &rule).targets, observation.places))
+    Profiled::of(&Rule::with_threshold(values.real("threshold")), run)
 }
 
 /// Reads an annotation file.
@@ -161,9 +146,7 @@ impl DeviceMemory for Books {
 
 struct PreparedBuddy {
     settings: Settings,
-    targets: Targets,
-    /// Where the profiling pass saw compressible data.
-    places: Vec<Places>,
+    profiled: Profiled,
     books: Books,
     /// A mechanism of the run moves managed pages.
     paged: bool,
@@ -171,7 +154,7 @@ struct PreparedBuddy {
 
 impl Prepared for PreparedBuddy {
     fn install(&mut self, machine: &mut MachineBuilder) {
-        let purpose = Purpose::Capacity(Allocations::new(self.targets.clone()).with_pages(self.paged));
+        let purpose = Purpose::Capacity(Allocations::new(self.profiled.targets.clone()).with_pages(self.paged));
         install(machine, "buddy", purpose, &self.settings);
     }
 
@@ -181,16 +164,11 @@ impl Prepared for PreparedBuddy {
 
     /// What the targets come to, and the profile that they are of: `buddy.json`.
     fn save(&self, folder: &Path) -> Result<(), MechanismError> {
-        let profiled = self.places.iter().map(|places| {
-            let bytes: Vec<u64> = places.means().collect();
-            json!({ "name": places.name, "entries_per_cell": places.entries_per_cell, "entry_bytes": bytes })
-        });
-        let profiled: Vec<_> = profiled.collect();
         let told = self.books.with(|annotator| {
             let made = annotator
                 .made()
                 .map(|(name, bytes, target)| json!({ "name": name, "bytes": bytes.0, "target": target.name() }));
-            json!({ "capacity": annotator.capacity(), "allocations": made.collect::<Vec<_>>(), "profiled": profiled })
+            json!({ "capacity": annotator.capacity(), "allocations": made.collect::<Vec<_>>(), "profiled": self.profiled.places })
         });
         let path = folder.join("buddy.json");
         files::write_text(&path, &format!("{told:#}\n")).map_err(|e| MechanismError::io("write", &path, e))

@@ -127,6 +127,7 @@ pub fn run(
             seconds: monitor.launch_seconds(),
             total_seconds: began.elapsed().as_secs_f64(),
             directory: directory.clone(),
+            ..HostTimes::default()
         },
     };
     let status = wait(child, &record, stop, |known| save_json(&directory, PARTIAL, &result_of(known).to_json()))?;

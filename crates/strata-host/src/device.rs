@@ -4,8 +4,9 @@ use crate::engine::{
     CopyReport, Engine, HostError, KernelResources, KernelShape, Launch, LaunchReport, ModuleId, Submitted,
     SymbolAddress,
 };
+use crate::script::{Script, Step};
 use std::collections::BTreeMap;
-use strata_core::{Addr, Advice, AllocFlags, Bytes, Dim3, HostEvent, Image, Texture};
+use strata_core::{Addr, Advice, AllocFlags, Allocation, Bytes, Dim3, HostEvent, Image, Texture};
 
 /// A kernel argument.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +53,8 @@ pub struct Device {
     engine: Box<dyn Engine>,
     launches: Vec<(Launch, LaunchReport)>,
     footprint: Footprint,
+    /// What the host asks, if that is kept.
+    script: Option<Script>,
 }
 
 /// Bytes that a program has allocated.
@@ -82,12 +85,41 @@ impl Footprint {
 impl Device {
     /// A device run by `engine`.
     pub fn new(engine: Box<dyn Engine>) -> Self {
-        Self { engine, launches: Vec::new(), footprint: Footprint::default() }
+        Self { engine, launches: Vec::new(), footprint: Footprint::default(), script: None }
+    }
+
+    /// Keeps what the host asks from now on, as long as no call fails and the data fit into `room`.
+    pub fn keep_script(&mut self, room: Bytes) {
+        self.script = Some(Script::with_room(room));
+    }
+
+    /// What the host asked since then, if it could be kept.
+    pub fn take_script(&mut self) -> Option<Script> {
+        self.script.take()
+    }
+
+    /// Keeps a call of the host that was carried out.
+    fn note(&mut self, step: impl FnOnce() -> Step) {
+        if self.script.as_mut().is_some_and(|script| !script.add(step())) {
+            self.script = None;
+        }
+    }
+
+    /// The same if it was; a host that lives on after an error is no script.
+    fn noted<T>(&mut self, result: Result<T, HostError>, step: impl FnOnce(&T) -> Step) -> Result<T, HostError> {
+        match &result {
+            Ok(answer) => self.note(|| step(answer)),
+            Err(_) => self.script = None,
+        }
+        result
     }
 
     /// Loads a module from its text; `name` is used in diagnostics.
     pub fn load_module(&mut self, name: &str, text: &str) -> Result<ModuleId, HostError> {
-        let module = self.engine.load_module(name, text)?;
+        let loaded = self.engine.load_module(name, text);
+        let step =
+            |answer: &ModuleId| Step::LoadModule { name: name.to_owned(), text: text.to_owned(), answer: *answer };
+        let module = self.noted(loaded, step)?;
         self.engine.hear(&HostEvent::ModuleLoaded { module: module.0, name: name.to_owned(), text: text.into() });
         Ok(module)
     }
@@ -114,8 +146,10 @@ impl Device {
         Ok(start)
     }
 
-    fn alloc_with(&mut self, name: &str, size: Bytes, flags: AllocFlags) -> Result<Addr, HostError> {
-        let allocation = self.engine.alloc(size, flags, name)?;
+    pub(crate) fn alloc_with(&mut self, name: &str, size: Bytes, flags: AllocFlags) -> Result<Addr, HostError> {
+        let allocated = self.engine.alloc(size, flags, name);
+        let step = |made: &Allocation| Step::Alloc { name: name.to_owned(), size, flags, answer: made.start };
+        let allocation = self.noted(allocated, step)?;
         let start = allocation.start;
         self.footprint.allocated(start, size, flags);
         self.engine.hear(&HostEvent::Alloc(allocation));
@@ -124,7 +158,8 @@ impl Device {
 
     /// Gives memory back.
     pub fn free(&mut self, start: Addr) -> Result<(), HostError> {
-        let id = self.engine.free(start)?;
+        let freed = self.engine.free(start);
+        let id = self.noted(freed, |_| Step::Free { start })?;
         let size = self.footprint.freed(start);
         self.engine.hear(&HostEvent::Free { id, start, size });
         Ok(())
@@ -137,54 +172,63 @@ impl Device {
 
     /// Copies host to device.
     pub fn copy_in(&mut self, start: Addr, data: &[u8]) -> Result<(), HostError> {
-        self.engine.write(start, data)?;
+        let written = self.engine.write(start, data);
+        self.noted(written, |()| Step::CopyIn { start, data: data.to_owned() })?;
         self.engine.hear(&HostEvent::CopyIn { start, size: Bytes(data.len() as u64) });
         Ok(())
     }
 
     /// Copies device to host.
     pub fn copy_out(&mut self, start: Addr, data: &mut [u8]) -> Result<(), HostError> {
-        self.engine.read(start, data)?;
+        let read = self.engine.read(start, data);
+        self.noted(read, |()| Step::CopyOut { start, answer: data.to_owned() })?;
         self.engine.hear(&HostEvent::CopyOut { start, size: Bytes(data.len() as u64) });
         Ok(())
     }
 
     /// Sets bytes.
     pub fn memset(&mut self, start: Addr, size: Bytes, byte: u8) -> Result<(), HostError> {
-        self.engine.fill(start, size, byte)?;
+        let filled = self.engine.fill(start, size, byte);
+        self.noted(filled, |()| Step::Memset { start, size, byte })?;
         self.engine.hear(&HostEvent::Memset { start, size });
         Ok(())
     }
 
     /// Asks for managed memory to be on the device, or at the host, and goes on (`cudaMemPrefetchAsync`).
     pub fn prefetch(&mut self, start: Addr, size: Bytes, to_device: bool) {
+        self.note(|| Step::Prefetch { start, size, to_device });
         self.engine.hear(&HostEvent::Prefetch { start, size, to_device });
     }
 
     /// Says how managed memory will be used (`cudaMemAdvise`).
     pub fn advise(&mut self, start: Addr, size: Bytes, advice: Advice) {
+        self.note(|| Step::Advise { start, size, advice });
         self.engine.hear(&HostEvent::Advise { start, size, advice });
     }
 
     /// Makes a texture object of an image in one allocation; the value is an argument of kernels.
     pub fn create_texture(&mut self, texture: &Texture) -> Result<u64, HostError> {
-        self.engine.create_texture(texture)
+        let created = self.engine.create_texture(texture);
+        self.noted(created, |answer| Step::CreateTexture { texture: *texture, answer: *answer })
     }
 
     /// Makes a surface object.
     pub fn create_surface(&mut self, image: &Image) -> Result<u64, HostError> {
-        self.engine.create_surface(image)
+        let created = self.engine.create_surface(image);
+        self.noted(created, |answer| Step::CreateSurface { image: *image, answer: *answer })
     }
 
     /// Forgets a texture or surface object; the memory of its image stays.
     pub fn destroy_object(&mut self, handle: u64) -> Result<(), HostError> {
-        self.engine.destroy_object(handle)
+        let destroyed = self.engine.destroy_object(handle);
+        self.noted(destroyed, |()| Step::DestroyObject { handle })
     }
 
     /// A texture or surface reference, the variable at `reference`, stands for an object from the next launch on. That is
     /// no copy: nobody hears of it, and it takes no time.
     pub fn bind(&mut self, reference: Addr, object: u64) -> Result<(), HostError> {
-        self.engine.write(reference, &object.to_le_bytes())
+        let written = self.engine.write(reference, &object.to_le_bytes());
+        self.noted(written, |()| Step::Bind { reference, object })
     }
 
     /// The parameters of a kernel.
@@ -194,27 +238,30 @@ impl Device {
 
     /// What a kernel needs of an SM.
     pub fn resources(&mut self, module: ModuleId, kernel: &str) -> Result<KernelResources, HostError> {
-        self.engine.resources(module, kernel)
+        let told = self.engine.resources(module, kernel);
+        self.noted(told, |answer| Step::Resources { module, kernel: kernel.to_owned(), answer: *answer })
     }
 
     /// The host may have written to memory that it shares with the device, without a call that says so.
     pub fn touched_by_host(&mut self, start: Addr, size: Bytes) {
+        self.note(|| Step::TouchedByHost { start, size });
         self.engine.hear(&HostEvent::Memset { start, size });
     }
 
     /// Copies from one place of the device to another; the places may overlap.
     pub fn copy_on_device(&mut self, to: Addr, from: Addr, size: Bytes) -> Result<(), HostError> {
         let mut data = vec![0; size.0 as usize];
-        self.engine.read(from, &mut data)?;
-        self.engine.write(to, &data)?;
+        let copied = self.engine.read(from, &mut data).and_then(|()| self.engine.write(to, &data));
+        self.noted(copied, |()| Step::CopyOnDevice { to, from, size })?;
         // For whoever follows memory it changes as by a memset: nothing crosses the link to the host.
         self.engine.hear(&HostEvent::Memset { start: to, size });
         Ok(())
     }
 
     /// The address of a module-scope variable.
-    pub fn symbol(&self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError> {
-        self.engine.symbol(module, name)
+    pub fn symbol(&mut self, module: ModuleId, name: &str) -> Result<SymbolAddress, HostError> {
+        let told = self.engine.symbol(module, name);
+        self.noted(told, |answer| Step::Symbol { module, name: name.to_owned(), answer: *answer })
     }
 
     /// Launches a kernel and waits for it.
@@ -234,6 +281,15 @@ impl Device {
 
     /// Runs a launch whose parameter block is already packed, and what its kernel submits.
     pub fn run(&mut self, launch: Launch) -> Result<(), HostError> {
+        self.note(|| Step::Run(launch.clone()));
+        // What a kernel submits is not asked by the host.
+        let script = self.script.take();
+        self.run_all(launch)?;
+        self.script = script;
+        Ok(())
+    }
+
+    fn run_all(&mut self, launch: Launch) -> Result<(), HostError> {
         // A kernel is at its end when all that it has launched is: the next thing to do is on top.
         let mut to_do = vec![Submitted::Launch(launch)];
         while let Some(work) = to_do.pop() {
@@ -286,6 +342,7 @@ impl Device {
 
     /// Says how many launches the program will make in all, if it knows: whoever watches can tell how far it is.
     pub fn announce(&mut self, launches: u64) {
+        self.note(|| Step::Announce { launches });
         self.engine.hear(&HostEvent::Announce { launches });
     }
 
@@ -293,17 +350,20 @@ impl Device {
     /// weights), up to [`begin_measurement`](Self::begin_measurement): it is executed, since the rest works on what it
     /// leaves in memory, but not timed.
     pub fn begin_preparation(&mut self) {
+        self.note(|| Step::BeginPreparation);
         self.engine.hear(&HostEvent::Prepare);
     }
 
     /// Ends the preparation: launches so far are forgotten. A program that never prepares is measured from its beginning.
     pub fn begin_measurement(&mut self) {
+        self.note(|| Step::BeginMeasurement);
         self.launches.clear();
         self.engine.hear(&HostEvent::Measure);
     }
 
     /// Waits for everything; a no-op in time, but mechanisms hear it.
     pub fn synchronize(&mut self) {
+        self.note(|| Step::Synchronize);
         self.engine.hear(&HostEvent::Sync);
     }
 

@@ -9,6 +9,7 @@
 mod around;
 mod device;
 mod engine;
+mod script;
 
 pub use around::Around;
 pub use device::{Arg, Device};
@@ -16,4 +17,5 @@ pub use engine::{
     CopyReport, Engine, HostError, KernelResources, KernelShape, Launch, LaunchReport, ModuleId, ParamShape, Submitted,
     SymbolAddress,
 };
+pub use script::Script;
 pub use strata_core::{AllocFlags, Allocation, AllocationId, HostEvent};

@@ -87,3 +87,38 @@ fn the_smallest_device_is_the_one_that_was_promised() {
     let for_programs = |units: u64| u128::from((units << 16) - (units << 16) / 256);
     assert!(for_programs(enough) >= promised && for_programs(too_small) < promised, "{enough} x 64 KiB, {promised}");
 }
+
+#[test]
+fn a_program_is_profiled_once() {
+    let out = tempfile::tempdir().expect("a folder");
+    let profiles = || -> Vec<_> {
+        let folder = std::fs::read_dir(out.path().join("profiles")).into_iter().flatten();
+        folder.map(|entry| entry.expect("readable").path()).collect()
+    };
+    // The cycles of a run, and what it says of its profile.
+    let ran = |set: &[&str]| {
+        let request = RunRequest {
+            size: Some("tiny".into()),
+            gpu: Some("p100-buddy".into()),
+            with: combination("buddy").expect("known"),
+            set: set.iter().map(|&one| one.to_owned()).collect(),
+            out: Some(out.path().to_owned()),
+            ..RunRequest::new(What::Workload("cg".into()))
+        };
+        let result = run(&request, &Arc::new(Monitor::default())).expect("it runs");
+        let told = std::fs::read_to_string(result.host.directory.join("buddy.json")).expect("readable");
+        (result.cycles(), told, result.warnings)
+    };
+    let profiled = ran(&[]);
+    let kept = profiles();
+    assert_eq!(kept.len(), 1);
+    let modified = |path| std::fs::metadata(path).and_then(|file| file.modified()).expect("there");
+    let before = modified(&kept[0]);
+    assert_eq!(ran(&[]), profiled, "what was kept is what was found");
+    ran(&["l2.latency=300"]);
+    assert_eq!((profiles().len(), modified(&kept[0])), (1, before), "no other machine asks again");
+    std::fs::write(&kept[0], "{ \"targets\": ").expect("written");
+    assert_eq!(ran(&[]), profiled, "half a file is none");
+    ran(&["buddy.threshold=0.1"]);
+    assert_eq!(profiles().len(), 2, "another threshold has other targets");
+}

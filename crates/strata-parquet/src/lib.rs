@@ -18,7 +18,7 @@ use parquet::basic::{Compression, ZstdLevel};
 pub use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 pub use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use std::io::Write;
@@ -41,7 +41,10 @@ pub fn begin_with<W: Write + Send>(
 
 fn properties(texts: &[(&str, String)]) -> WriterProperties {
     let texts = texts.iter().map(|(name, text)| KeyValue::new((*name).to_owned(), text.clone())).collect();
+    // A group of ours is a page or two: an index of pages would take more room than it saves reading.
     WriterProperties::builder()
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_key_value_metadata(Some(texts))
         .build()

@@ -146,14 +146,15 @@ fn differing(gpu: &Gpu, name: &str) -> Result<Vec<(String, String)>, LabError> {
         let is_name = one.table.is_empty() && ["name", "description"].contains(&one.name.as_str());
         !is_name && Path::new(&one.from).extension().is_some_and(|extension| extension == "toml")
     };
-    let mut before = BTreeMap::new();
-    if gpu.parameters.iter().any(|one| one.from == OVERRIDES) {
-        let plain = gpus::gpu(name, &[""; 0])?.parameters;
-        before.extend(plain.into_iter().map(|one| (one.key(), one)));
-    }
-    let differs = |one: &&Parameter| match before.get(&one.key()) {
-        Some(before) if one.from == OVERRIDES => before.value != one.value || is_users(before),
-        _ => one.from == OVERRIDES || is_users(one),
+    let is_overridden = gpu.parameters.iter().any(|one| one.from == OVERRIDES);
+    let plain = is_overridden.then(|| gpus::plain(name)).transpose()?;
+    let before = |one: &Parameter| {
+        let all = plain.iter().flat_map(|plain| &plain.parameters);
+        all.into_iter().find(|known| (&known.table, &known.name) == (&one.table, &one.name))
+    };
+    let differs = |one: &&Parameter| match one.from.as_str() {
+        OVERRIDES => before(one).is_none_or(|before| before.value != one.value || is_users(before)),
+        _ => is_users(one),
     };
     let changed = gpu.parameters.iter().filter(differs);
     Ok(changed.map(|one| (one.key(), one.value.trim_matches('"').to_owned())).collect())

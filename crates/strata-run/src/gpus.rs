@@ -4,7 +4,9 @@ use crate::diagnostics::Diagnostics;
 use crate::error::LabError;
 use crate::table::{Align, columns};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
 use strata_core::config::format_size;
 use strata_mechanism::Combination;
 use strata_sim::config::{ConfigError, load, presets};
@@ -18,6 +20,22 @@ pub fn gpu(name: &str, overrides: &[impl AsRef<str>]) -> Result<Gpu, LabError> {
         }
         other => LabError::Request(other.to_string()),
     })
+}
+
+/// The same without overrides. Presets are read once: each point of a sweep asks for its own.
+pub(crate) fn plain(name: &str) -> Result<Arc<Gpu>, LabError> {
+    static READ: Mutex<BTreeMap<String, Arc<Gpu>>> = Mutex::new(BTreeMap::new());
+    let read = || gpu(name, &[""; 0]).map(Arc::new);
+    if !presets().iter().any(|preset| preset.name == name) {
+        return read();
+    }
+    let mut known = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(gpu) = known.get(name) {
+        return Ok(Arc::clone(gpu));
+    }
+    let gpu = read()?;
+    known.insert(name.to_owned(), Arc::clone(&gpu));
+    Ok(gpu)
 }
 
 /// The same as mechanisms have it: some stand for changes of the GPU.

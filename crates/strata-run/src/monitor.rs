@@ -132,6 +132,13 @@ impl Monitor {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().chain(told).collect()
     }
 
+    /// What was warned of so far is about an execution that prepared the run: a run whose mechanisms find what an earlier one kept does
+    /// not make it, and has the same result.
+    pub(crate) fn forget_warnings(&self) {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.forgiven.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Launches that came to their end.
     pub fn launches(&self) -> u64 {
         self.launches.load(Ordering::Relaxed)

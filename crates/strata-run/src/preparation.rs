@@ -82,7 +82,9 @@ impl Preparation for RunPreparation<'_> {
     }
 
     fn snapshots(&mut self, input: Input, count: usize, look: Look) -> Result<usize, MechanismError> {
-        Ok(snapshot::observe(&self.program(input), count, self.monitor, look)?)
+        let seen = snapshot::observe(&self.program(input), count, self.monitor, look)?;
+        self.monitor.forget_warnings();
+        Ok(seen)
     }
 
     fn rehearse(&mut self, spectator: Rc<RefCell<dyn Spectator>>) -> Result<(), MechanismError> {
@@ -90,6 +92,7 @@ impl Preparation for RunPreparation<'_> {
             EngineOptions { threads: 1, check: false, check_races: false, ..run::options(self.request, self.monitor) };
         let engine = engine::watched(options, spectator).map_err(LabError::Device)?;
         drop(run::execute(self.request, self.monitor, engine)?);
+        self.monitor.forget_warnings();
         Ok(())
     }
 

@@ -120,6 +120,10 @@ pub struct HostTimes {
     pub seconds: f64,
     /// Wall-clock time of everything: inputs, launches, references.
     pub total_seconds: f64,
+    /// CPU time of a program's host: of everything but launches. 0 where nobody measures it.
+    pub host_cpu_seconds: f64,
+    /// CPU time of launches, likewise.
+    pub launch_cpu_seconds: f64,
     /// The directory that the result was saved to.
     pub directory: PathBuf,
 }

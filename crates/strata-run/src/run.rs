@@ -9,16 +9,18 @@ use crate::preparation::RunPreparation;
 use crate::request::{DEFAULT_OUT, Resolved, RunRequest, What};
 use crate::result::{HostTimes, KernelRun, RunResult};
 use crate::setup::Setup;
+use crate::stopwatch::{self, Stopwatch};
 use crate::{gpus, graph_input, stats_file, trace};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+use strata_core::Bytes;
 use strata_core::files::{self, AtomicFolder};
 use strata_core::nearest::nearest;
 use strata_emu::Capacity;
-use strata_host::{Device, Engine, HostError};
+use strata_host::{Device, Engine, HostError, Script};
 use strata_mechanism::{Chosen, Role};
 use strata_sim::config::Gpu;
 use strata_trace::Origin;
@@ -102,11 +104,59 @@ impl<'r> Found<'r> {
 
     /// Runs it and saves nothing but what the program and mechanisms do, in a folder that is there.
     pub fn run_in(self, folder: &Path, monitor: &Arc<Monitor>) -> Result<RunResult, LabError> {
+        self.run_by(folder, monitor, |job, device| job.carry_out(device, folder))
+    }
+
+    /// The same, and keeps what the program's host did if its data fit into `room`. Of a launch file, whose host may write files,
+    /// and of a trace, which has no host, nothing is kept.
+    pub fn run_keeping(
+        self,
+        folder: &Path,
+        monitor: &Arc<Monitor>,
+        room: Bytes,
+    ) -> Result<(RunResult, Option<HostWork>), LabError> {
+        let mut work = None;
+        let result = self.run_by(folder, monitor, |job, device| {
+            if !matches!(job.program, Program::LaunchFile(_)) {
+                device.keep_script(room);
+            }
+            let judged = job.carry_out(device, folder)?;
+            let script = device.take_script().filter(|_| judged.error.is_none());
+            work = script.map(|script| HostWork { script, judged: judged.clone() });
+            Ok(judged)
+        })?;
+        Ok((result, work))
+    }
+
+    /// The same with what the program's host did in an earlier run of the same program on the same input. `None` if the device did
+    /// not answer as it did then: only a run of the program itself can tell what comes of that, in another folder.
+    pub fn run_again(
+        self,
+        folder: &Path,
+        monitor: &Arc<Monitor>,
+        work: &HostWork,
+    ) -> Result<Option<RunResult>, LabError> {
+        let mut is_same = false;
+        let result = self.run_by(folder, monitor, |_, device| {
+            // What failed will fail again, and then be told with its cause.
+            is_same = work.script.perform(device).unwrap_or(false);
+            Ok(work.judged.clone())
+        })?;
+        Ok(is_same.then_some(result))
+    }
+
+    /// Runs it; `drive` is the host.
+    fn run_by(
+        self,
+        folder: &Path,
+        monitor: &Arc<Monitor>,
+        drive: impl FnOnce(&Job, &mut Device) -> Result<Judged, LabError>,
+    ) -> Result<RunResult, LabError> {
         let Self { request, about, chosen, gpu, job, .. } = self;
         let options = options(request, monitor);
         let Some(gpu) = gpu else {
             let engine = engine::functional(options).map_err(LabError::Device)?;
-            return run_and(job, about, monitor, engine, folder, |_| Ok(Vec::new()));
+            return run_and(job, about, monitor, engine, folder, drive, |_| Ok(Vec::new()));
         };
         let capacity = Capacity::default();
         let setup = Setup::prepare(&chosen, &mut RunPreparation::new(request, &gpu.config, capacity, monitor))?;
@@ -118,7 +168,7 @@ impl<'r> Found<'r> {
         }
         let setup = setup.shared();
         let engine = engine::timed_with(options, gpu.config, setup.clone())?;
-        run_and(job, about, monitor, engine, folder, |folder| setup.borrow().save(folder))
+        run_and(job, about, monitor, engine, folder, drive, |folder| setup.borrow().save(folder))
     }
 }
 
@@ -199,27 +249,33 @@ fn known_registers(what: &What) -> BTreeMap<String, u32> {
 pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engine>) -> Result<RunResult, LabError> {
     let Found { resolved, about, job, .. } = Found::new(request)?;
     let (directory, asked) = (about.directory(request), resolved.to_json(request));
-    saving(&directory, &asked, |folder| run_and(job, about, monitor, engine, folder, |_| Ok(Vec::new())))
+    saving(&directory, &asked, |folder| {
+        let drive = |job: &Job, device: &mut Device| job.carry_out(device, folder);
+        run_and(job, about, monitor, engine, folder, drive, |_| Ok(Vec::new()))
+    })
 }
 
-/// Runs a program in a folder; when it has ended, `afterthoughts` saves what mechanisms saw there and gives warnings.
+/// Runs a program in a folder, with `drive` as its host; when it has ended, `afterthoughts` saves what mechanisms saw there and gives warnings.
 fn run_and(
     job: Option<Job>,
     about: Description,
     monitor: &Arc<Monitor>,
     engine: Box<dyn Engine>,
     folder: &Path,
+    drive: impl FnOnce(&Job, &mut Device) -> Result<Judged, LabError>,
     afterthoughts: impl Fn(&Path) -> Result<Vec<String>, LabError>,
 ) -> Result<RunResult, LabError> {
     let started = Instant::now();
     let Some(job) = job else {
         return Err(LabError::Request("a trace is not executed but replayed on a machine".into()));
     };
-    let mut device = Device::new(Box::new(Monitored { engine, monitor: Arc::clone(monitor) }));
+    let (engine, in_launches) = Stopwatch::new(engine);
+    let mut device = Device::new(Box::new(Monitored { engine: Box::new(engine), monitor: Arc::clone(monitor) }));
     if let Program::LaunchFile(loaded) = &job.program {
         device.announce(loaded.program.launches.iter().map(|launch| u64::from(launch.repeat)).sum());
     }
-    let judged = job.carry_out(&mut device, folder)?;
+    let (judged, took) = stopwatch::timed(|| drive(&job, &mut device));
+    let judged = judged?;
     for warning in afterthoughts(folder)? {
         monitor.warn(warning);
     }
@@ -233,7 +289,13 @@ fn run_and(
         copies: device.copies(),
         allocated: Some(device.most_allocated()),
         findings: judged.findings,
-        host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: folder.to_owned() },
+        host: HostTimes {
+            seconds: monitor.launch_seconds(),
+            total_seconds: 0.0,
+            host_cpu_seconds: took.cpu.saturating_sub(in_launches.get().cpu).as_secs_f64(),
+            launch_cpu_seconds: in_launches.get().cpu.as_secs_f64(),
+            directory: folder.to_owned(),
+        },
     };
     result.host.total_seconds = started.elapsed().as_secs_f64();
     Ok(result)
@@ -314,7 +376,14 @@ impl Extent {
     }
 }
 
-#[derive(Default)]
+/// What the host of a program did in a run, and how it judged what came of it: for other runs of the program on the same input, which
+/// then make neither the input nor the reference.
+pub struct HostWork {
+    script: Script,
+    judged: Judged,
+}
+
+#[derive(Clone, Default)]
 struct Judged {
     passed: Option<bool>,
     checked: Option<String>,

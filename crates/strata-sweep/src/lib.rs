@@ -24,6 +24,7 @@ pub mod engine;
 mod plan;
 mod points;
 mod record;
+mod sharing;
 pub mod show;
 pub mod slurm;
 mod store;

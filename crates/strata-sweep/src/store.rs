@@ -6,7 +6,7 @@
 //! | `failures/<key>.txt` | why a point has no result; gone once it has one |
 //! | `sweeps/<name>-<hash>/` | a sweep: its plan, `results.parquet` |
 //! | `times.jsonl` | how long points took, for estimates; nothing depends on it |
-//! | `surveys/` and the like | what mechanisms found out before a run |
+//! | `profiles/`, `surveys/` and the like | what mechanisms found out before a run |
 
 use crate::points::{Point, Points};
 use crate::record::Record;

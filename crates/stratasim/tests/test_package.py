@@ -139,6 +139,7 @@ def test_a_sweep_reuses_its_points_and_lists_failures(folder):
     again = stratasim.sweep(plan, store="store")
     assert (first.points, first.reused, again.reused, again.failed) == (2, 0, 2, [])
     assert np.array_equal(first["cycles"], again["cycles"])
+    assert again.shared == {"points": 0, "factor": 1.0}
     assert not list(folder.glob(".plan-*"))
 
 

@@ -61,7 +61,7 @@ pub(crate) fn replay(
         copies: engine::copies_of(&replayed.machine),
         allocated: None,
         findings: Vec::new(),
-        host: HostTimes { seconds: monitor.launch_seconds(), total_seconds: 0.0, directory: folder.to_owned() },
+        host: HostTimes { seconds: monitor.launch_seconds(), directory: folder.to_owned(), ..HostTimes::default() },
     };
     result.warnings.extend(setup.save(folder)?);
     result.host.total_seconds = started.elapsed().as_secs_f64();

@@ -97,9 +97,31 @@ impl PlanReader {
         words
     }
 
+    /// A number, a list, or a range, in which every whole number is meant unless it says otherwise.
     fn seeds(&mut self, value: &Value<'_>) -> Vec<u64> {
+        match value.get_ref() {
+            DeValue::Integer(_) => {
+                return self.reader.integer(value, 0, i128::from(u64::MAX)).map(|n| n as u64).into_iter().collect();
+            }
+            DeValue::Table(_) => return self.seeds_of_range(value).unwrap_or_default(),
+            _ => {}
+        }
         let Some(list) = self.reader.array(value, "[1, 2, 3]") else { return Vec::new() };
         list.iter().filter_map(|item| self.reader.integer(item, 0, i128::from(u64::MAX))).map(|n| n as u64).collect()
+    }
+
+    fn seeds_of_range(&mut self, value: &Value<'_>) -> Option<Vec<u64>> {
+        let (range, count) = self.range(value)?;
+        let seeds = match count {
+            Some(count) => Some(range.spaced(count)),
+            None => range.stepped(range.step.unwrap_or(1.0)),
+        };
+        let seeds: Option<Vec<u64>> = seeds.and_then(|seeds| seeds.iter().map(|seed| seed.parse().ok()).collect());
+        if seeds.is_none() {
+            let message = "seeds are whole numbers from 0, not too many of them";
+            self.reader.error(value.span(), message, Some("write `seeds = { from = 1, to = 100 }`".into()));
+        }
+        seeds
     }
 
     fn choice(&mut self, value: &Value<'_>, names: &[&str]) -> Option<usize> {
@@ -367,6 +389,22 @@ mod tests {
             "`over` is missing",
         ] {
             assert!(messages.iter().any(|message| message.contains(part)), "{part}: {messages:?}");
+        }
+    }
+
+    #[test]
+    fn seeds_are_one_a_list_or_a_range() {
+        let seeds = |text: &str| {
+            let (plan, errors) = parse(&format!("programs = 'saxpy'\nseeds = {text}\n"));
+            if errors.is_empty() { Ok(plan.seeds) } else { Err(errors[0].message.clone()) }
+        };
+        assert_eq!(seeds("7"), Ok(vec![7]));
+        assert_eq!(seeds("[3, 1]"), Ok(vec![3, 1]));
+        assert_eq!(seeds("{ from = 1, to = 3 }"), Ok(vec![1, 2, 3]));
+        assert_eq!(seeds("{ from = 0, to = 9, step = 4 }"), Ok(vec![0, 4, 8]));
+        assert_eq!(seeds("{ from = 0, to = 9, count = 2 }"), Ok(vec![0, 9]));
+        for wrong in ["{ from = -1, to = 3 }", "{ from = 0.5, to = 3 }", "{ from = 1, to = 1000000000 }"] {
+            assert!(seeds(wrong).is_err_and(|message| message.contains("whole numbers")), "{wrong}");
         }
     }
 

@@ -30,14 +30,15 @@ pub(crate) fn sweep(args: &Sweep, registry: &Registry) -> Result<ExitCode, Failu
     if let Some(chunks) = &args.task {
         let keys = slurm::task(chunks)?;
         let mine: Vec<usize> = left.into_iter().filter(|number| keys.contains(&points.key(*number))).collect();
-        run_here(&points, &mine, &store, jobs)?;
+        let ran = run_here(&points, &mine, &store, jobs)?;
+        output::message(&shared(&ran));
         return Ok(ExitCode::SUCCESS);
     }
     let folder = store.sweep(&file.name(), &points);
-    match args.engine {
+    let ran = match args.engine {
         Engine::Local => run_here(&points, &left, &store, jobs)?,
-        Engine::Slurm => run_on_slurm(args, &points, &left, &store, &folder)?,
-    }
+        Engine::Slurm => run_on_slurm(args, &points, &left, &store, &folder).map(|()| engine::Progress::default())?,
+    };
     let results = folder.join("results.parquet");
     strata_lab::write_text(&folder.join("plan.toml"), &file.text)?;
     for target in [Some(&results), args.results.as_ref()].into_iter().flatten() {
@@ -51,18 +52,28 @@ pub(crate) fn sweep(args: &Sweep, registry: &Registry) -> Result<ExitCode, Failu
         let mut told = counts(&points, left.len());
         told["done"] = json!(done);
         told["failed"] = json!(list);
+        told["shared"] = json!({ "points": ran.shared, "factor": ran.factor() });
         told["results"] = json!(results.display().to_string());
         told["store"] = json!(root.display().to_string());
         output::json(&told)?;
     } else {
-        let ran = left.len();
-        let mut text = format!("{} points: {ran} ran, {} were there\n", points.len(), points.len() - ran);
+        let mut text =
+            format!("{} points: {} ran, {} were there\n", points.len(), left.len(), points.len() - left.len());
+        text.push_str(&shared(&ran));
         text.push_str(&left_out(&points));
         text.push_str(&listed(&failed));
         text.extend(["strata show ", &results.display().to_string(), "\n"]);
         output::text(&text)?;
     }
     Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What points had of each other, for people.
+fn shared(ran: &engine::Progress) -> String {
+    if ran.shared == 0 {
+        return String::new();
+    }
+    format!("{} of them shared inputs and references with others: {:.2} times as fast\n", ran.shared, ran.factor())
 }
 
 /// The failures for people, the first of them.
@@ -131,7 +142,7 @@ fn dry_run(args: &Sweep, points: &Points<'_>, left: &[usize], store: &Store, job
 }
 
 /// Runs points on this machine.
-fn run_here(points: &Points<'_>, numbers: &[usize], store: &Store, jobs: usize) -> Result<(), LabError> {
+fn run_here(points: &Points<'_>, numbers: &[usize], store: &Store, jobs: usize) -> Result<engine::Progress, LabError> {
     let mut line = Series::new();
     let ran = engine::local(points, numbers, store, jobs, &output::stop_sign(), &mut |progress| {
         let ended = progress.done + progress.reused + progress.failed;
@@ -139,7 +150,7 @@ fn run_here(points: &Points<'_>, numbers: &[usize], store: &Store, jobs: usize) 
         line.begins(&Step { done: ended, of: progress.of, left: None, name: &format!("{failed}{}", progress.running) });
     });
     drop(line);
-    ran.map(|_| ()).map_err(|error| {
+    ran.map_err(|error| {
         let root = store.root().display();
         LabError::Request(format!(
             "{error}\nThe sweep stopped; what was done is kept in {root}. Make room or choose another place with `--store`, \

@@ -247,6 +247,8 @@ class Sweep(Table):
         self.reused: int = told["reused"]
         #: Points that failed: number, name and message.
         self.failed: list[dict[str, Any]] = list(told["failed"])
+        #: How many points shared inputs and references with others, and how many times as fast that made the sweep.
+        self.shared: dict[str, Any] = dict(told["shared"])
 
 
 def _numbers(values: list[Any]) -> NDArray[Any]:
