@@ -72,6 +72,7 @@ fn the_smallest_device_is_the_one_that_was_promised() {
         snapshots: None,
         gpu: None,
         set: Vec::new(),
+        cached: false,
     };
     let profiled = profile(&wanted, &Arc::new(Monitor::default())).expect("profiled");
     profiled.save(&folder.join("targets.toml")).expect("saved");

@@ -455,6 +455,9 @@ pub(crate) struct Compress {
     /// Buddy Threshold: the largest share of a tensor's entries that may need buddy memory
     #[arg(long, value_name = "SHARE", default_value_t = Rule::default().threshold, allow_negative_numbers = true)]
     pub(crate) threshold: f64,
+    /// Say what targets come to, too, if a framework's caching allocator keeps the tensors in segments, in the order of the files
+    #[arg(long)]
+    pub(crate) cached: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
