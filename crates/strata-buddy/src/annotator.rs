@@ -1,13 +1,11 @@
 //! Gives allocations their targets as a program makes them, and keeps the books of both memories.
 
-use crate::share::Share;
+use crate::memory::MemoryConfig;
+use crate::share::{PAGE, Share};
 use crate::{Target, Targets};
 use std::collections::{BTreeMap, BTreeSet};
 use strata_core::config::format_size;
 use strata_core::{Addr, Bytes};
-
-/// Buddy memory over device memory: what a target of 4x needs (section III).
-const CARVE_OUT: u64 = 3;
 
 /// Why an allocation cannot be made.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -53,7 +51,8 @@ pub struct Annotator {
     unmet: BTreeSet<String>,
     shares: BTreeMap<u64, Share>,
     used: Share,
-    device: u64,
+    /// What programs can have of both memories.
+    room: Share,
     /// Bytes of each name and its target, over all allocations that were made.
     made: BTreeMap<String, (u64, Target)>,
     /// Both memories when the program had the most in them.
@@ -65,10 +64,11 @@ pub struct Annotator {
 impl Annotator {
     /// For a device of this size; what holds metadata is not for programs.
     pub fn new(targets: Targets, device: Bytes) -> Self {
-        let device = device.0 - device.0 / 256;
+        let config = MemoryConfig::new(device, Bytes(PAGE));
+        let room = Share { device: device.0 - config.metadata().0, buddy: config.carve_out.0 };
         let unmet = targets.iter().map(|(name, _)| name.to_owned()).collect();
         let (shares, used, most) = (BTreeMap::new(), Share::default(), Share::default());
-        Self { targets, unmet, shares, used, device, made: BTreeMap::new(), most, paged: false }
+        Self { targets, unmet, shares, used, room, made: BTreeMap::new(), most, paged: false }
     }
 
     /// The same where a mechanism moves managed pages.
@@ -95,8 +95,8 @@ impl Annotator {
         }
         let share = Share::of(size.0, target);
         let memories = [
-            ("device", share.device, self.used.device, self.device),
-            ("buddy", share.buddy, self.used.buddy, CARVE_OUT * self.device),
+            ("device", share.device, self.used.device, self.room.device),
+            ("buddy", share.buddy, self.used.buddy, self.room.buddy),
         ];
         for (memory, needed, used, of) in memories {
             if used + needed > of {

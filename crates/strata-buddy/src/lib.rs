@@ -44,6 +44,7 @@
 mod allocations;
 mod annotations;
 mod annotator;
+pub mod caching;
 pub mod counts;
 mod crossings;
 mod entry;

@@ -2,7 +2,7 @@
 
 use crate::counts::{ByteCounts, TensorCounts, entries};
 use crate::places::Places;
-use crate::{Allocation, Profile};
+use crate::{Allocation, Profile, caching};
 use strata_codec::{Codec, ENTRY_BYTES};
 use strata_core::Bytes;
 use strata_heatmap::HeatMap;
@@ -116,11 +116,20 @@ impl Observation {
 
     /// For the profiler.
     pub fn profile(&self) -> Profile {
-        Profile::new(self.allocations.iter().map(|a| Allocation {
+        Profile::new(self.for_profiles())
+    }
+
+    /// For the profiler, if the allocations were tensors in the memory of a framework.
+    pub fn cached(&self) -> Profile {
+        Profile::new(caching::segments(&self.for_profiles().collect::<Vec<_>>()))
+    }
+
+    fn for_profiles(&self) -> impl Iterator<Item = Allocation> {
+        self.allocations.iter().map(|a| Allocation {
             name: a.name.clone(),
             bytes: a.bytes,
             snapshots: a.snapshots.iter().map(|counts| counts.states).collect(),
-        }))
+        })
     }
 
     /// All allocations in one snapshot.

@@ -72,19 +72,20 @@ fn the_smallest_device_is_the_one_that_was_promised() {
         snapshots: None,
         gpu: None,
         set: Vec::new(),
+        cached: false,
     };
     let profiled = profile(&wanted, &Arc::new(Monitor::default())).expect("profiled");
     profiled.save(&folder.join("targets.toml")).expect("saved");
     let (asked, promised) = profiled.choice.outcome.footprint();
     assert!(promised * 2 < asked, "{promised} of {asked}");
-    // A 256th of the device holds metadata.
+    // A 64th of the device holds metadata: 1/256 of the four times as much that both memories can hold.
     let (mut too_small, mut enough) = (0, 1 << 8);
     assert!(fits(folder, enough));
     while enough - too_small > 1 {
         let middle = u64::midpoint(too_small, enough);
         *(if fits(folder, middle) { &mut enough } else { &mut too_small }) = middle;
     }
-    let for_programs = |units: u64| u128::from((units << 16) - (units << 16) / 256);
+    let for_programs = |units: u64| u128::from((units << 16) - (units << 16) / 64);
     assert!(for_programs(enough) >= promised && for_programs(too_small) < promised, "{enough} x 64 KiB, {promised}");
 }
 

@@ -38,6 +38,8 @@ pub struct ProfileRequest {
     pub gpu: Option<String>,
     /// Changes to that machine, `key=value`.
     pub set: Vec<String>,
+    /// Say, too, what comes of it if the allocations are tensors in the memory of a framework.
+    pub cached: bool,
 }
 
 /// A profiling pass and what came of it.
@@ -49,20 +51,23 @@ pub struct Profiled {
     /// What the threshold on entries would have chosen, if it was on accesses.
     by_entries: Option<Choice>,
     profile: Profile,
+    /// What comes of targets for the segments of a framework's caching allocator, by entries.
+    cached: Option<Choice>,
     /// How it was made, in a line: for the head of the annotation file.
     origin: String,
 }
 
 /// Profiles a program: executes it, takes snapshots, chooses targets.
 pub fn profile(request: &ProfileRequest, monitor: &Arc<Monitor>) -> Result<Profiled, LabError> {
-    let ProfileRequest { run, design, rule, snapshots, gpu, set } = request;
+    let ProfileRequest { run, design, rule, snapshots, gpu, set, cached } = request;
     let observation = observe(run, SNAPSHOTS, Wanted::default(), snapshots.clone(), monitor)?;
     let mut profile = observation.profile();
     let size = run.size.as_deref().unwrap_or("small");
     let mut origin = format!("{} at size {size}, Buddy Threshold {}", run.what.name(), rule.threshold);
     let by_entries = profile.choose(*design, rule);
+    let cached = cached.then(|| observation.cached().choose(*design, rule));
     let Some(gpu) = gpu else {
-        return Ok(Profiled { observation, choice: by_entries, by_entries: None, profile, origin });
+        return Ok(Profiled { observation, choice: by_entries, by_entries: None, profile, cached, origin });
     };
     let timed = RunRequest { gpu: Some(gpu.clone()), set: set.clone(), ..run.clone() };
     profile = profile.with_crossings(&crossings(&timed, monitor)?);
@@ -70,7 +75,7 @@ pub fn profile(request: &ProfileRequest, monitor: &Arc<Monitor>) -> Result<Profi
     origin.push_str(" on accesses, ");
     origin.push_str(gpu);
     let by_entries = Some(profile.choose(*design, rule));
-    Ok(Profiled { observation, choice, by_entries, profile, origin })
+    Ok(Profiled { observation, choice, by_entries, profile, cached, origin })
 }
 
 /// Runs a program on its machine, and counts what crosses L2's edge: fills and write-backs, by the name of the allocation.
@@ -132,15 +137,29 @@ impl Profiled {
                 format!("threshold on entries: {}", sentence(&by_entries.outcome)),
             ],
         };
+        let cached = self.cached.as_ref().map(|cached| {
+            let (segments, outcome) = (cached.targets.iter().count(), &cached.outcome);
+            format!(
+                "segments of a caching allocator: {segments}, {}; {:.2}x of what tensors hold",
+                sentence(outcome),
+                self.over_asked(outcome)
+            )
+        });
         let bytes = format!(
             "bytes: {:.1} % zero, {:.2} bits of entropy each; entries by size: {}",
             100.0 * self.observation.values.zero_share(),
             self.observation.values.entropy(),
             shares.join(", "),
         );
-        let lines: String = sums.iter().chain([&bytes]).map(|line| wrapped(line, WIDTH, 0)).collect();
+        let lines: String = sums.iter().chain(&cached).chain([&bytes]).map(|line| wrapped(line, WIDTH, 0)).collect();
         let (number, table) = (grouped(self.observation.snapshots as u64), columns(&headings, &rows));
         format!("{number} snapshots of {}\n\n{table}\n{lines}", self.origin)
+    }
+
+    /// Bytes that the program asked for, for each byte of the device that segments take.
+    fn over_asked(&self, cached: &Outcome) -> f64 {
+        let (_, taken) = cached.footprint();
+        self.observation.bytes().0 as f64 / taken.max(1) as f64
     }
 
     /// A row of the table: allocations that share a target.
@@ -193,6 +212,14 @@ impl Profiled {
                 "ratio": choice.outcome.ratio(),
                 "device": choice.outcome.footprint().1 as u64,
                 "link_accesses": choice.outcome.link_accesses(),
+            })),
+            "cached": self.cached.as_ref().map(|choice| json!({
+                "segments": choice.targets.iter().count(),
+                "bytes": choice.outcome.footprint().0 as u64,
+                "device": choice.outcome.footprint().1 as u64,
+                "ratio": choice.outcome.ratio(),
+                "over_asked": self.over_asked(&choice.outcome),
+                "buddy_accesses": choice.outcome.buddy_accesses(),
             })),
             "zero_share": self.observation.values.zero_share(),
             "entropy": self.observation.values.entropy(),

@@ -50,9 +50,10 @@ impl MemoryConfig {
         1 + super::page_table::TARGET_BITS + self.offset_bits()
     }
 
-    /// Bytes of metadata, which device memory gives up: 4 bits for every 128 that either memory can hold.
+    /// Bytes of metadata, which device memory gives up: 4 bits for each entry of 128 bytes that either memory can hold.
     ///
-    /// The 0.4 % of section III are of what a program can allocate: with a carve-out of 3x that is 1.6 % of device memory.
+    /// That is 1/256 of what programs can store, the 0.4 % of section III. With a carve-out of 3x they can store four times what
+    /// the device holds, and all of that needs metadata on the device: 1/64 of it, 1.6 %. This is the one place that says so.
     pub const fn metadata(&self) -> Bytes {
         Bytes(self.pages() * self.page_metadata())
     }

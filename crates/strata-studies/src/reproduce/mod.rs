@@ -137,7 +137,7 @@ pub struct ReproduceRequest {
 /// Some of a paper's programs and figures.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Selection {
-    /// Programs as the paper abbreviates them; none means all.
+    /// Programs as the paper abbreviates them, or by their names; none means all.
     pub programs: Vec<String>,
     /// One figure, such as `8` or `learning`; `None` means all.
     pub figure: Option<String>,
@@ -152,13 +152,17 @@ impl Selection {
 
     /// An error if a study is made whole.
     fn check(&self, study: Study) -> Result<(), LabError> {
-        if study == Study::Of(Paper::Tom) || *self == Self::default() {
+        let takes_figures = study == Study::Of(Paper::Tom);
+        let takes_programs = takes_figures || study == Study::Of(Paper::Buddy);
+        let (what, those) = if self.figure.is_some() && !takes_figures {
+            ("figures", "`tom`")
+        } else if !self.programs.is_empty() && !takes_programs {
+            ("programs", "`buddy` and `tom`")
+        } else {
             return Ok(());
-        }
+        };
         let name = study.name();
-        Err(LabError::Request(format!(
-            "programs and figures of `{name}` are not selected one by one; those of `tom` are"
-        )))
+        Err(LabError::Request(format!("{what} of `{name}` are not selected one by one; those of {those} are")))
     }
 }
 
@@ -188,7 +192,7 @@ pub fn reproduce(
     let (mut page, rows, told): (Page, Vec<Row>, Vec<String>) = match request.study {
         Study::Of(paper) => {
             let (page, rows) = match paper {
-                Paper::Buddy => buddy::reproduce(request.effort, &directory, &runs, begins)?,
+                Paper::Buddy => buddy::reproduce(request.effort, &request.selection, &directory, &runs, begins)?,
                 Paper::Cmd => cmd::reproduce(request.effort, &runs, begins)?,
                 Paper::Uvm => uvm::reproduce(request.effort, part, &runs, begins)?,
                 Paper::Tom => tom::reproduce(request.effort, &request.selection, &runs, begins)?,
@@ -244,9 +248,12 @@ mod tests {
     fn programs_are_selected_where_a_study_can_be_made_of_some() {
         let some = Selection { programs: vec!["KM".into()], figure: Some("8".into()) };
         assert_eq!(some.folder().as_deref(), Some("KM-8"));
-        let [cmd, tom] = [Paper::Cmd, Paper::Tom].map(Study::Of);
+        let [buddy, cmd, tom] = [Paper::Buddy, Paper::Cmd, Paper::Tom].map(Study::Of);
         assert!(some.check(tom).is_ok() && Selection::default().check(cmd).is_ok());
-        assert!(some.check(cmd).expect_err("whole").to_string().contains("those of `tom` are"));
+        assert!(some.check(buddy).expect_err("no figures").to_string().contains("those of `tom` are"));
+        let programs = Selection { figure: None, ..some };
+        assert!(programs.check(buddy).is_ok());
+        assert!(programs.check(cmd).expect_err("whole").to_string().contains("those of `buddy` and `tom` are"));
     }
 
     #[test]

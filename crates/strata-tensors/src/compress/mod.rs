@@ -25,7 +25,7 @@ use std::fs;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use strata_buddy::{Allocation, Design, Histogram, Profile};
+use strata_buddy::{Allocation, Design, Histogram, Profile, caching};
 use strata_core::Bytes;
 use strata_core::files::AtomicFile;
 use strata_run::LabError;
@@ -41,6 +41,8 @@ pub struct CompressRequest {
     pub heat_maps: Option<PathBuf>,
     /// What targets must satisfy.
     pub rule: Rule,
+    /// Say, too, what comes of it if a framework's caching allocator keeps the tensors.
+    pub cached: bool,
 }
 
 /// How far the measurement is.
@@ -80,6 +82,8 @@ pub struct Compression {
     pub rule: Rule,
     /// The targets of all tensors by name, and what comes of them.
     pub choice: Choice,
+    /// The targets of the segments that a framework's caching allocator keeps the tensors in.
+    pub cached: Option<Choice>,
     /// Wall-clock time.
     pub seconds: f64,
 }
@@ -103,7 +107,10 @@ pub fn compress(request: &CompressRequest, watch: &mut Watcher<'_>) -> Result<Co
         done += file.bytes();
         files.push(FileCompression { heat_map, ..FileCompression::of(path, &file, measured) });
     }
-    Ok(Compression::of(files, &request.codecs, request.rule, start))
+    let tensors = allocations(&files);
+    let cached =
+        request.cached.then(|| Profile::new(caching::segments(&tensors)).choose(Design::ZeroPage, &request.rule));
+    Ok(Compression { cached, ..Compression::of(files, &tensors, &request.codecs, request.rule, start) })
 }
 
 /// Measures tensors that are open, which results call `path`.
@@ -118,7 +125,9 @@ pub fn compress_tensors<R: Read + Seek + Send>(
     check(&rule)?;
     let of = file.bytes();
     let measured = measure::measure(&mut file, codecs, None, &mut |done| watch(Progress { file: path, done, of }))?;
-    Ok(Compression::of(vec![FileCompression::of(path, &file, measured)], codecs, rule, start))
+    let files = vec![FileCompression::of(path, &file, measured)];
+    let tensors = allocations(&files);
+    Ok(Compression::of(files, &tensors, codecs, rule, start))
 }
 
 fn check(rule: &Rule) -> Result<(), LabError> {
@@ -138,9 +147,9 @@ impl FileCompression {
 }
 
 impl Compression {
-    fn of(files: Vec<FileCompression>, codecs: &[Codec], rule: Rule, start: Instant) -> Self {
-        let choice = profile(&files).choose(Design::ZeroPage, &rule);
-        Self { files, codecs: codecs.to_vec(), rule, choice, seconds: start.elapsed().as_secs_f64() }
+    fn of(files: Vec<FileCompression>, tensors: &[Allocation], codecs: &[Codec], rule: Rule, start: Instant) -> Self {
+        let choice = Profile::pooled(tensors.iter().cloned()).choose(Design::ZeroPage, &rule);
+        Self { files, codecs: codecs.to_vec(), rule, choice, cached: None, seconds: start.elapsed().as_secs_f64() }
     }
 }
 
@@ -178,20 +187,24 @@ fn save(map: &HeatMap, target: &Path) -> Result<PathBuf, LabError> {
     Ok(target.to_owned())
 }
 
-/// Every tensor name as an allocation, every file as a snapshot.
-fn profile(files: &[FileCompression]) -> Profile {
-    let mut allocations = BTreeMap::<&str, Allocation>::new();
+/// Every tensor name as an allocation, every file as a snapshot; in the order in which they come.
+fn allocations(files: &[FileCompression]) -> Vec<Allocation> {
+    let mut all: Vec<Allocation> = Vec::new();
+    let mut known = BTreeMap::<&str, usize>::new();
     for (index, file) in files.iter().enumerate() {
         for (name, bytes, counts) in &file.tensors {
-            let new = || Allocation { name: name.clone(), bytes: Bytes(0), snapshots: Vec::new() };
-            let allocation = allocations.entry(name).or_insert_with(new);
+            let place = *known.entry(name).or_insert_with(|| {
+                all.push(Allocation { name: name.clone(), bytes: Bytes(0), snapshots: Vec::new() });
+                all.len() - 1
+            });
+            let allocation = &mut all[place];
             // A tensor that grows has room for its largest snapshot.
             allocation.bytes = allocation.bytes.max(Bytes(*bytes));
             allocation.snapshots.resize(index, Histogram::default());
             allocation.snapshots.push(counts.states);
         }
     }
-    Profile::pooled(allocations.into_values())
+    all
 }
 
 #[cfg(test)]

@@ -97,6 +97,17 @@ impl Compression {
             self.choice.outcome.ratio(),
             percent(self.choice.outcome.buddy_accesses()),
         );
+        if let Some(cached) = &self.cached {
+            let (held, taken) = cached.outcome.footprint();
+            let _ = writeln!(
+                out,
+                "in {} of a caching allocator: {} take {} of the device, {:.2} times the memory",
+                counted(cached.targets.iter().count(), "segment"),
+                Bytes(held as u64),
+                Bytes(taken as u64),
+                cached.outcome.ratio(),
+            );
+        }
         let repeated = self.repeated();
         if repeated > 0 {
             let _ = writeln!(
@@ -135,6 +146,13 @@ impl Compression {
                 "ratio": self.choice.outcome.ratio(),
                 "buddy_accesses": self.choice.outcome.buddy_accesses(),
             },
+            "cached": self.cached.as_ref().map(|cached| json!({
+                "segments": cached.targets.iter().count(),
+                "bytes": cached.outcome.footprint().0 as u64,
+                "device": cached.outcome.footprint().1 as u64,
+                "ratio": cached.outcome.ratio(),
+                "buddy_accesses": cached.outcome.buddy_accesses(),
+            })),
             "seconds": self.seconds,
         })
     }

@@ -9,6 +9,7 @@ fn measured(files: &[(&str, Vec<u8>)], change: impl FnOnce(&mut CompressRequest)
         codecs: Codec::ALL.to_vec(),
         heat_maps: Some(folder.path().join("maps")),
         rule: Rule::default(),
+        cached: false,
     };
     for (name, bytes) in files {
         let path = folder.path().join(name);

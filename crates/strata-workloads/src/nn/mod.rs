@@ -28,7 +28,7 @@ pub(crate) use network::{Blob, Network, window};
 pub(crate) use plan::Solver;
 pub(crate) use read_text::{Reading, read_text};
 pub(crate) use recurrent::Sizes;
-pub(crate) use train::{Schedule, Shapes, train};
+pub(crate) use train::{PUBLISHED_SIDE, Schedule, Shapes, train};
 
 /// The kernels of all of them.
 pub(crate) static NEURAL: [Module; 1] = [module!("neural")];

@@ -11,6 +11,9 @@ use crate::linear::widen;
 use crate::{Outcome, Size};
 use strata_host::HostError;
 
+/// The side of the pictures that the published networks see, in pixels.
+pub(crate) const PUBLISHED_SIDE: usize = 224;
+
 /// How long and with how many images a network is trained.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Schedule {

@@ -13,12 +13,12 @@ use strata_host::{Arg, HostError};
 pub(super) struct Shape {
     pub(super) points: usize,
     pub(super) steps: usize,
+    /// The time step.
+    pub(super) dt: f64,
 }
 
 /// A way to solve the implicit systems.
 pub(super) struct Method {
-    /// The time step.
-    pub(super) dt: f64,
     pub(super) launches_per_step: usize,
     /// Fields of one value per point that the primitives are kept in, in the order of the kernel's arguments; among them are
     /// [`Fields::PRIMITIVES`].
@@ -27,8 +27,8 @@ pub(super) struct Method {
     pub(super) matrices: &'static [(&'static str, usize)],
     /// From the right-hand side to the change of the gas.
     pub(super) solve: fn(&Fields, &mut Gpu<'_>) -> Result<(), HostError>,
-    /// One step on the CPU.
-    pub(super) step: fn(&Problem, &mut [Gas], &[Gas]),
+    /// One step on the CPU, so long.
+    pub(super) step: fn(&Problem, f64, &mut [Gas], &[Gas]),
 }
 
 /// What is in device memory.
@@ -61,7 +61,7 @@ pub(super) fn run(method: &Method, shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) 
     let problem = Problem::new(shape.points, seed);
     let (mut field, forcing) = (problem.initial(), problem.forcing());
 
-    let device = Fields::new(method, gpu, &problem, &field, &forcing)?;
+    let device = Fields::new(method, gpu, &problem, shape.dt, &field, &forcing)?;
     gpu.announce(method.launches_per_step * shape.steps);
     for _ in 0..shape.steps {
         device.step(method, gpu)?;
@@ -69,7 +69,7 @@ pub(super) fn run(method: &Method, shape: &Shape, seed: u64, gpu: &mut Gpu<'_>) 
     gpu.synchronize();
 
     for _ in 0..shape.steps {
-        (method.step)(&problem, &mut field, &forcing);
+        (method.step)(&problem, shape.dt, &mut field, &forcing);
     }
     // Values are near 1 to 20; a step is some hundred roundings, and the systems are diagonally dominant.
     let tolerance = Tolerance { limit: 1e-11, scale: 1.0 };
@@ -85,6 +85,7 @@ impl Fields {
         method: &Method,
         gpu: &mut Gpu<'_>,
         problem: &Problem,
+        dt: f64,
         field: &[Gas],
         forcing: &[Gas],
     ) -> Result<Self, HostError> {
@@ -100,7 +101,7 @@ impl Fields {
         for (name, values) in method.matrices {
             matrices.push(gpu.zeros(name, values * size)?);
         }
-        let (points, row, dt) = (problem.points, problem.row(), Arg::from(method.dt));
+        let (points, row, dt) = (problem.points, problem.row(), Arg::from(dt));
         Ok(Self { points, row, dt, u, primitives, rhs, forcing, matrices })
     }
 

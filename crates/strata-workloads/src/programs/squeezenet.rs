@@ -1,7 +1,7 @@
 //! Training of a small SqueezeNet: fire modules instead of large convolutions, no dense layer.
 
 use crate::gpu::Gpu;
-use crate::nn::{Blob, CLASSES, NEURAL, Network, Schedule, Shapes, Solver, train, window};
+use crate::nn::{Blob, CLASSES, NEURAL, Network, PUBLISHED_SIDE, Schedule, Shapes, Solver, train, window};
 use crate::program::{Program, sizes};
 use crate::{Info, Outcome, Size, Workload};
 use strata_host::HostError;
@@ -9,10 +9,10 @@ use strata_host::HostError;
 const SHAPES: Shapes<4> = [
     (Size::Tiny, Schedule { warm_up: 3, warm_up_batch: 2, batch: 4, side: 16, width: 1 }),
     (Size::Small, Schedule { warm_up: 100, warm_up_batch: 3, batch: 112, side: 16, width: 1 }),
-    (Size::Medium, MEDIUM),
-    (Size::PaperBuddy, MEDIUM),
+    (Size::Medium, Schedule { warm_up: 200, warm_up_batch: 3, batch: 64, side: 32, width: 2 }),
+    // Pictures as the paper has them, which decide how feature maps compress; a narrow network, and few steps.
+    (Size::PaperBuddy, Schedule { warm_up: 30, warm_up_batch: 2, batch: 4, side: PUBLISHED_SIDE, width: 2 }),
 ];
-const MEDIUM: Schedule = Schedule { warm_up: 200, warm_up_batch: 3, batch: 64, side: 32, width: 2 };
 
 /// Momentum and decay are the published ones.
 const SOLVER: Solver = Solver { rate: 0.004, momentum: 0.9, decay: 0.0002 };

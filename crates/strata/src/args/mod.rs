@@ -272,7 +272,7 @@ pub(crate) struct Reproduce {
     /// Only one part of a study that has several: uvm has `loop`, `learning` and `judged`, composition `pairs` and `oversubscription`
     #[arg(long, value_name = "NAME")]
     pub(crate) part: Option<String>,
-    /// Only this program of tom, as its paper abbreviates it; may be repeated
+    /// Only this program of tom, as its paper abbreviates it, or of buddy; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) program: Vec<String>,
     /// Only this figure of tom, and the runs that it needs: a number, or the name of a sensitivity
@@ -455,6 +455,9 @@ pub(crate) struct Compress {
     /// Buddy Threshold: the largest share of a tensor's entries that may need buddy memory
     #[arg(long, value_name = "SHARE", default_value_t = Rule::default().threshold, allow_negative_numbers = true)]
     pub(crate) threshold: f64,
+    /// Say what targets come to, too, if a framework's caching allocator keeps the tensors in segments, in the order of the files
+    #[arg(long)]
+    pub(crate) cached: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -40,6 +40,9 @@ pub(crate) struct Profile {
     /// Least share of entries within 8 bytes, in every snapshot, for a target of 16x
     #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
     pub(crate) mostly_zero: f64,
+    /// Say what targets come to, too, if the allocations are tensors that a framework's caching allocator keeps in segments
+    #[arg(long)]
+    pub(crate) cached: bool,
     /// Save the snapshots in this directory, for `strata compress`
     #[arg(long, value_name = "DIR")]
     pub(crate) snapshots: Option<PathBuf>,

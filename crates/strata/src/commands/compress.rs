@@ -14,6 +14,7 @@ pub(crate) fn compress(args: Compress) -> Result<ExitCode, Failure> {
         files: args.files,
         heat_maps: args.heat_map,
         rule: Rule { threshold: args.threshold, ..Rule::default() },
+        cached: args.cached,
     };
     let line = Reading::new();
     let compression = measure(&request, &mut |progress| line.show(progress.done, progress.of, progress.file));

@@ -19,6 +19,7 @@ pub(crate) fn profile(args: Profile) -> Result<ExitCode, Failure> {
         snapshots: args.snapshots,
         gpu: args.gpu,
         set: args.set,
+        cached: args.cached,
     };
     let bar = ProgressBar::new_spinner();
     let monitor = Arc::new(super::run::monitor(bar.clone(), args.json));

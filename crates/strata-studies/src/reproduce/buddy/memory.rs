@@ -71,7 +71,7 @@ pub(super) struct ByAccesses {
 
 /// Observes all programs.
 pub(super) fn study(
-    inputs: Inputs,
+    inputs: Inputs<'_>,
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Memory>, LabError> {
@@ -80,7 +80,7 @@ pub(super) fn study(
     parallel::map(inputs.programs, parallel::threads(), name, begins, work).into_iter().collect()
 }
 
-fn remember(program: Program, inputs: Inputs, directory: &Path) -> Result<Memory, LabError> {
+fn remember(program: Program, inputs: Inputs<'_>, directory: &Path) -> Result<Memory, LabError> {
     let look = |size: &str, wanted: Wanted| {
         let request = RunRequest {
             size: Some(size.to_owned()),

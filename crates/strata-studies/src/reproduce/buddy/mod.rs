@@ -12,7 +12,7 @@ mod training;
 mod unified;
 
 use super::runs::Runs;
-use super::{Effort, Measured, Paper, PaperNumbers, Row, Standing, geometric_mean, mean};
+use super::{Effort, Measured, Paper, PaperNumbers, Row, Selection, Standing, geometric_mean, mean};
 use crate::bench;
 use crate::report::{Cell, Figure, Page};
 use crate::validate::{ValidateRequest, validate};
@@ -28,9 +28,10 @@ use timing::{Scheme, Timing};
 /// Seeds of a full reproduction; the others use the first.
 const SEEDS: [u64; 3] = [1, 2, 3];
 
-/// Runs everything and makes the page.
+/// Runs everything and makes the page; of some programs, what is theirs.
 pub(super) fn reproduce(
     effort: Effort,
+    selection: &Selection,
     directory: &Path,
     runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
@@ -42,8 +43,12 @@ pub(super) fn reproduce(
     };
     let links: &[u32] = if effort == Effort::Quick { &[50, 150] } else { &[50, 100, 150, 200] };
     let whole = effort != Effort::Quick;
-    let inputs = Inputs { programs: &PROGRAMS, profiled: "small", judged, timed, whole, links, seed: SEEDS[0] };
+    let programs = suite::selected(&selection.programs)?;
+    let inputs = Inputs { programs: &programs, profiled: "small", judged, timed, whole, links, seed: SEEDS[0] };
     let (mut page, mut rows) = study(inputs, effort == Effort::Full, directory, runs, begins)?;
+    if !selection.programs.is_empty() {
+        return Ok((page, rows));
+    }
     let (figure, correlation) = figure_11(begins)?;
     page.figures.push(figure);
     let printed = PaperNumbers::of(Paper::Buddy).get("simulator_correlation.theirs");
@@ -53,7 +58,7 @@ pub(super) fn reproduce(
 
 /// Everything that our programs say.
 fn study(
-    inputs: Inputs,
+    inputs: Inputs<'_>,
     seeds: bool,
     directory: &Path,
     runs: &Runs,
@@ -92,9 +97,11 @@ fn study(
         figures.push(other_seeds(&memories, inputs, directory, begins)?);
     }
     let introduction = format!(
-        "Snapshots of programs at size {}, targets from size {}; timed at size {} (networks at {0}) on {}. Our programs are our own, written after the \
+        "{} of {} programs. Snapshots at size {}, targets from size {}; timed at size {} (networks at {2}) on {}. Our programs are our own, written after the \
          originals' mathematics at a smaller scale, so ratios follow our data; where the paper prints a number it stands \
          beside ours in the list of rows.",
+        inputs.programs.len(),
+        PROGRAMS.len(),
         inputs.judged,
         inputs.profiled,
         inputs.timed,
@@ -108,6 +115,8 @@ fn study(
     if !wrong.is_empty() {
         return Err(LabError::Request(format!("programs failed:\n{}", wrong.join("\n"))));
     }
+    // Those that show programs which were not selected.
+    figures.retain(|figure| !figure.rows.is_empty());
     Ok((Page { title: "Buddy Compression, reproduced".into(), introduction, summary: None, figures }, rows))
 }
 
@@ -286,7 +295,7 @@ fn figure_11(begins: &mut (dyn FnMut(Step<'_>) + Send)) -> Result<(Figure, Optio
 /// The final design from three seeds.
 fn other_seeds(
     first: &[Memory],
-    inputs: Inputs,
+    inputs: Inputs<'_>,
     directory: &Path,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Figure, LabError> {

@@ -1,6 +1,7 @@
 //! The programs of the paper.
 
-use strata_run::What;
+use strata_core::nearest::suggestion;
+use strata_run::{LabError, What};
 
 /// Which of the two suites.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,10 +73,25 @@ pub(super) const PROGRAMS: [Program; 16] = [
     dl("lstm"),
 ];
 
+/// Those with these names, in the order of the paper's figures; all of them if there are none.
+pub(super) fn selected(names: &[String]) -> Result<Vec<Program>, LabError> {
+    let known = || PROGRAMS.iter().map(|program| program.name);
+    match names.iter().find(|name| known().all(|program| program != **name)) {
+        Some(name) => {
+            let reason = format!("`buddy` has no program `{name}`; {}", suggestion(name, known()));
+            Err(LabError::Request(reason))
+        }
+        None => {
+            let wanted = |program: &Program| names.is_empty() || names.iter().any(|name| name == program.name);
+            Ok(PROGRAMS.into_iter().filter(wanted).collect())
+        }
+    }
+}
+
 /// Which programs run, and on which inputs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Inputs {
-    pub(super) programs: &'static [Program],
+pub(super) struct Inputs<'a> {
+    pub(super) programs: &'a [Program],
     /// The size that targets are chosen on.
     pub(super) profiled: &'static str,
     /// The size that they are judged on.
@@ -89,7 +105,7 @@ pub(super) struct Inputs {
     pub(super) seed: u64,
 }
 
-impl Inputs {
+impl Inputs<'_> {
     /// The size that a program is timed at.
     pub(super) fn timed(&self, program: Program) -> &'static str {
         if program.suite == Suite::Dl { self.judged } else { self.timed }
@@ -106,5 +122,14 @@ mod tests {
             let workload = strata_workloads::find(program.name).expect("built in");
             assert!(workload.info().papers.contains(&"buddy"), "{}", program.name);
         }
+    }
+
+    #[test]
+    fn programs_are_selected_by_name() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(selected(&[]).expect("all").len(), PROGRAMS.len());
+        assert_eq!(selected(&names(&["cg", "ep"])).expect("known"), [PROGRAMS[1], PROGRAMS[2]]);
+        let unknown = selected(&names(&["ep", "alexnett"])).expect_err("misspelt").to_string();
+        assert!(unknown.contains("did you mean `alexnet`?"), "{unknown}");
     }
 }

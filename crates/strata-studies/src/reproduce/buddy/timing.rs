@@ -110,7 +110,7 @@ impl Timing {
 /// Times all programs, each of which was observed before.
 pub(super) fn study(
     memories: &[Memory],
-    inputs: Inputs,
+    inputs: Inputs<'_>,
     runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Timing>, LabError> {
@@ -171,7 +171,7 @@ fn differs(memory: &Memory, scheme: Scheme) -> bool {
     }
 }
 
-impl Inputs {
+impl Inputs<'_> {
     /// By what factor the machine is smaller for a program of so many bytes.
     pub(super) fn scale(&self, bytes: Bytes) -> u32 {
         if self.whole { 1 } else { MODEL.scale(bytes) }
@@ -205,7 +205,7 @@ fn time(
     memory: &Memory,
     scale: u32,
     scheme: Scheme,
-    inputs: Inputs,
+    inputs: Inputs<'_>,
     runs: &Runs,
 ) -> Result<Result<Point, String>, LabError> {
     let mut set = machine(scale, scheme.link());

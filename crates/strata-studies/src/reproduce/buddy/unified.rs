@@ -70,13 +70,13 @@ impl Unified {
     }
 }
 
-fn over(inputs: &Inputs) -> &'static [f64] {
+fn over(inputs: &Inputs<'_>) -> &'static [f64] {
     if inputs.whole { &[1.1, 1.25, 1.5, 2.0] } else { &[1.5] }
 }
 
 /// Times the programs.
 pub(super) fn study(
-    inputs: Inputs,
+    inputs: Inputs<'_>,
     runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Unified>, LabError> {
@@ -99,7 +99,7 @@ pub(super) fn study(
         .collect()
 }
 
-fn time(program: Program, managed: Managed, inputs: Inputs, runs: &Runs) -> Result<Option<f64>, LabError> {
+fn time(program: Program, managed: Managed, inputs: Inputs<'_>, runs: &Runs) -> Result<Option<f64>, LabError> {
     let result = runs.measure(RunRequest {
         size: Some(inputs.timed(program).to_owned()),
         seed: Some(inputs.seed),
@@ -118,7 +118,7 @@ pub(super) fn worst(all: &[Unified]) -> Option<f64> {
 }
 
 /// The figure.
-pub(super) fn figure(all: &[Unified], subjects: &[Subject<'_>], inputs: &Inputs) -> Figure {
+pub(super) fn figure(all: &[Unified], subjects: &[Subject<'_>], inputs: &Inputs<'_>) -> Figure {
     let machines: Vec<Managed> = over(inputs).iter().copied().map(Managed::Over).chain([Managed::Pinned]).collect();
     let mut headings = vec!["program".to_owned()];
     headings.extend(machines.iter().map(|managed| managed.name()));

@@ -25,7 +25,8 @@ const SHAPES: [(Size, Shape); 4] = [
     (Size::Tiny, Shape { boxes: 2, dim: 8, levels: 2, cycles: 2 }),
     (Size::Small, Shape { boxes: 2, dim: 24, levels: 3, cycles: 4 }),
     (Size::Medium, Shape { boxes: 4, dim: 24, levels: 3, cycles: 1 }),
-    (Size::PaperBuddy, Shape { boxes: 4, dim: 24, levels: 3, cycles: 1 }),
+    // Eight boxes of 64³ cells: the published program's arguments `6 8`.
+    (Size::PaperBuddy, Shape { boxes: 2, dim: 64, levels: 3, cycles: 8 }),
 ];
 
 /// The vectors of a box, in the order of the kernels.

@@ -25,7 +25,8 @@ const SHAPES: [(Size, Shape); 4] = [
     (Size::Tiny, Shape { edge: 10, steps: 3 }),
     (Size::Small, Shape { edge: 30, steps: 8 }),
     (Size::Medium, Shape { edge: 63, steps: 2 }),
-    (Size::PaperBuddy, Shape { edge: 63, steps: 2 }),
+    // A usual size of the published program, some of the steps in the middle of its run.
+    (Size::PaperBuddy, Shape { edge: 90, steps: 20 }),
 ];
 
 const BLOCK: usize = 128;
