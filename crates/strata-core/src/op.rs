@@ -168,12 +168,24 @@ pub enum OpKind {
     Sum64,
     /// Branches back to the beginning of a loop that the program says is not to be unrolled.
     RolledLoop,
+    /// Branches forward over a few instructions, which an assembler executes under a predicate instead.
+    ShortSkip,
+    /// A jump that an assembler leaves out: what it jumps to, or over, stands beside it.
+    NeedlessJump,
 }
 
 impl OpKind {
     /// Every kind, in the order of its number.
-    pub const ALL: [Self; 6] =
-        [Self::Plain, Self::CtaBarrier, Self::CtaArrival, Self::WideProduct, Self::Sum64, Self::RolledLoop];
+    pub const ALL: [Self; 8] = [
+        Self::Plain,
+        Self::CtaBarrier,
+        Self::CtaArrival,
+        Self::WideProduct,
+        Self::Sum64,
+        Self::RolledLoop,
+        Self::ShortSkip,
+        Self::NeedlessJump,
+    ];
 }
 
 /// Everything about a static instruction that does not change from one execution to the next.

@@ -129,7 +129,7 @@ mod tests {
             batch.ops.push(WarpOp { pc: pc as u32, mask: u32::MAX, addresses: batch.addresses.len() as u32 });
             batch.scatter(u32::MAX, space, &std::array::from_fn(|l| address + step * l as u64));
         }
-        let mut view = View::new(&isa, &mut Registers::new(&infos), 0, &infos, 1);
+        let mut view = View::new(&isa, &mut Registers::new(&isa, &infos), 0, &infos, 1);
         let before = view.issues;
         join_loads(&mut view, &batch, &isa);
         assert_eq!(before - view.issues, (accesses.len() - view.ops.len()) as u32);

@@ -14,6 +14,7 @@ pub mod config;
 mod counters;
 pub mod dram;
 pub mod energy;
+mod expand;
 mod image;
 mod joined;
 pub mod link;

@@ -11,7 +11,7 @@ pub(crate) fn is_counted_loop(infos: &[OpInfo]) -> bool {
     let Some((branch, body)) = infos.split_last() else { return false };
     let [guard] = branch.src[..] else { return false };
     branch.class == OpClass::Control
-        && branch.kind != OpKind::RolledLoop
+        && !matches!(branch.kind, OpKind::RolledLoop | OpKind::ShortSkip)
         && !body.iter().any(keeps_its_place)
         && compares(body, guard).is_some_and(|compare| compare.src.iter().any(|&r| is_counter(body, r)))
 }

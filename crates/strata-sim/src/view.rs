@@ -6,6 +6,7 @@
 //! GPU, then loads hoisted by a bounded list scheduler. Functional execution keeps the order of the PTX.
 
 use crate::config::{IsaConfig, OpTiming};
+use crate::expand::expand;
 use crate::unroll::{Copied, is_counted_loop, unroll};
 use std::collections::BTreeMap;
 use strata_core::{Access, OpClass, OpInfo, OpKind, Space};
@@ -130,12 +131,16 @@ pub struct View {
 impl View {
     /// The view of the operations `first..first + infos.len()`, one after another so many times.
     pub fn new(isa: &IsaConfig, registers: &mut Registers, first: u32, infos: &[OpInfo], copies: u32) -> Self {
-        let unrolled = if copies > 1 { unroll(infos, copies, registers.count()) } else { Vec::new() };
-        let mut ops: Vec<Draft<'_>> = if copies > 1 {
-            unrolled.iter().map(|copied| copied_draft(isa, copied)).collect()
+        let once = |(k, info): (usize, &OpInfo)| Copied { index: k as u16, info: info.clone(), folded: false };
+        let operations: Vec<Copied> = if copies > 1 {
+            unroll(infos, copies, registers.count())
         } else {
-            infos.iter().enumerate().map(|(k, info)| draft(isa, k as u16, info)).collect()
+            infos.iter().enumerate().map(once).collect()
         };
+        let operations = expand(isa, operations, registers.count() + copies * infos.len() as u32 * MOST_WRITTEN);
+        let written = |copied: &Copied| &infos[usize::from(copied.index) % infos.len()];
+        let mut ops: Vec<Draft<'_>> =
+            operations.iter().map(|copied| draft(isa, registers, written(copied), copied)).collect();
         if isa.fuse_wide {
             fuse_wide(&mut ops);
         }
@@ -202,6 +207,9 @@ impl View {
     }
 }
 
+/// The most registers that an operation writes.
+const MOST_WRITTEN: u32 = 8;
+
 /// Which slot of a warp's scoreboard stands for a register.
 ///
 /// A program has thousands of virtual registers, most of them used within one segment only. Those share slots from one
@@ -212,6 +220,8 @@ pub struct Registers {
     extents: Vec<(u32, u32)>,
     /// Which of them any instruction reads.
     read: Vec<bool>,
+    /// Which of them decide branches, alone or with others.
+    guards: Vec<bool>,
     /// Slots of the registers that live across segments, as far as they were met.
     lasting: Vec<Option<u16>>,
     lasting_count: u32,
@@ -219,13 +229,23 @@ pub struct Registers {
 
 impl Registers {
     /// Of a kernel.
-    pub fn new(infos: &[OpInfo]) -> Self {
+    pub fn new(isa: &IsaConfig, infos: &[OpInfo]) -> Self {
         let named = |info: &OpInfo| info.dst.iter().chain(&info.src).copied().collect::<Vec<_>>();
         let registers = infos.iter().flat_map(named).max().map_or(0, |r| r as usize + 1);
         let mut extents = vec![(u32::MAX, 0); registers];
         let mut read = vec![false; registers];
         for &r in infos.iter().flat_map(|info| &info.src) {
             read[r as usize] = true;
+        }
+        let mut guards = vec![false; registers];
+        for &r in infos.iter().filter(|info| info.class == OpClass::Control).flat_map(|info| &info.src) {
+            guards[r as usize] = true;
+        }
+        // A predicate that is folded into a branch is read there.
+        for info in infos.iter().rev().filter(|info| info.class == OpClass::Predicate) {
+            if info.dst.iter().any(|&r| guards[r as usize]) && isa.timing(&info.name, info.class).issues == 0.0 {
+                info.src.iter().for_each(|&r| guards[r as usize] = true);
+            }
         }
         for (pc, info) in infos.iter().enumerate() {
             for &r in info.dst.iter().chain(&info.src) {
@@ -234,7 +254,12 @@ impl Registers {
                 *last = pc as u32;
             }
         }
-        Self { extents, read, lasting: vec![None; registers], lasting_count: 0 }
+        Self { extents, read, guards, lasting: vec![None; registers], lasting_count: 0 }
+    }
+
+    /// True if one of these decides a branch.
+    fn any_guards(&self, registers: &[u32]) -> bool {
+        registers.iter().any(|&r| self.guards[r as usize])
     }
 
     /// True if an instruction of the kernel reads one of these.
@@ -270,8 +295,10 @@ struct Draft<'a> {
     info: &'a OpInfo,
 }
 
-fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
-    let timing: OpTiming = isa.timing(&info.name, info.class);
+/// A machine instruction of an operation that is written so in PTX.
+fn draft<'a>(isa: &IsaConfig, registers: &Registers, written: &OpInfo, copied: &'a Copied) -> Draft<'a> {
+    let info = &copied.info;
+    let timing = timing(isa, registers, written, info);
     let at_barrier = matches!(info.kind, OpKind::CtaBarrier | OpKind::CtaArrival);
     let memory = match (info.access, info.space) {
         (Access::None | Access::Prefetch, _) if at_barrier => MemoryClass::Barrier,
@@ -284,6 +311,7 @@ fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
         _ => MemoryClass::Load,
     };
     let unit = match info.class {
+        OpClass::Control if isa.predication && info.kind == OpKind::ShortSkip => ExecutionUnit::Int,
         OpClass::F32 | OpClass::IntMul | OpClass::FloatDiv => ExecutionUnit::Float,
         OpClass::F64 => ExecutionUnit::Double,
         OpClass::F16 | OpClass::Tensor => ExecutionUnit::Half,
@@ -296,10 +324,10 @@ fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
     let is_operand = isa.constant_operands && memory == MemoryClass::Constant && info.src.is_empty();
     let is_atomic = matches!(info.access, Access::Atomic | Access::Reduce);
     let op = MicroOp {
-        index,
+        index: copied.index,
         memory: if is_operand { MemoryClass::None } else { memory },
         unit,
-        issues: if is_operand { 0 } else { timing.issues.round() as u16 },
+        issues: if is_operand || copied.folded { 0 } else { timing.issues.round() as u16 },
         interval: timing.interval.round() as u16,
         latency: timing.latency.round() as u16,
         bypass_l1: info.bypass_l1,
@@ -314,13 +342,20 @@ fn draft<'a>(isa: &IsaConfig, index: u16, info: &'a OpInfo) -> Draft<'a> {
     Draft { op, info }
 }
 
-/// A draft of an operation of an unrolled loop.
-fn copied_draft<'a>(isa: &IsaConfig, copied: &'a Copied) -> Draft<'a> {
-    let mut draft = draft(isa, copied.index, &copied.info);
-    if copied.folded {
-        draft.op.issues = 0;
+/// How long an operation takes, where it stands.
+fn timing(isa: &IsaConfig, registers: &Registers, written: &OpInfo, info: &OpInfo) -> OpTiming {
+    let mut timing = isa.timing(&info.name, info.class);
+    // Comparisons within a division or a root decide about what follows there.
+    let guards = written.class != OpClass::Predicate || registers.any_guards(&written.dst);
+    if info.class == OpClass::Predicate && guards {
+        timing.latency += f64::from(isa.guard_cycles);
     }
-    draft
+    match info.kind {
+        // One issue slot stands for those of what is skipped, which waits for the predicate.
+        OpKind::ShortSkip if isa.predication => OpTiming { latency: 1.0, interval: 1.0, ..timing },
+        OpKind::NeedlessJump if isa.predication => OpTiming { issues: 0.0, ..timing },
+        _ => timing,
+    }
 }
 
 /// True if an instruction is spelt with a floating-point type.
@@ -467,7 +502,7 @@ mod tests {
 
     fn view(infos: &[OpInfo]) -> View {
         let isa = load("titan-v", &[""; 0]).expect("a preset").config.isa;
-        View::new(&isa, &mut Registers::new(infos), 0, infos, 1)
+        View::new(&isa, &mut Registers::new(&isa, infos), 0, infos, 1)
     }
 
     fn issues_of(view: &View, index: u16) -> u16 {
@@ -482,6 +517,37 @@ mod tests {
         assert!(issues_of(&view(&read_again), 1) > 0);
         assert!(issues_of(&view(&[info(OpKind::Plain, 1, &[0]), sum]), 1) > 0);
         assert!(issues_of(&view(&[product, info(OpKind::Plain, 2, &[1, 3])]), 1) > 0);
+    }
+
+    /// A comparison that writes register 1, and what reads it.
+    fn compared(reader: OpInfo) -> [OpInfo; 2] {
+        let compare = OpInfo { class: OpClass::Predicate, name: "setp.lt.s32".into(), ..info(OpKind::Plain, 1, &[0]) };
+        [compare, reader]
+    }
+
+    fn branch(kind: OpKind) -> OpInfo {
+        OpInfo { class: OpClass::Control, dst: [].into_iter().collect(), name: "bra".into(), ..info(kind, 9, &[1]) }
+    }
+
+    #[test]
+    fn a_predicate_decides_a_branch_later_than_it_is_an_operand() {
+        let latency = |infos: &[OpInfo]| view(infos).ops[0].latency;
+        let operand = latency(&compared(info(OpKind::Plain, 2, &[1])));
+        assert_eq!(latency(&compared(branch(OpKind::Plain))), operand + 8);
+        // Also if it does so together with another, which takes no instruction.
+        let [first, second] = compared(branch(OpKind::Plain));
+        let both = OpInfo { class: OpClass::Predicate, name: "and.pred".into(), ..info(OpKind::Plain, 2, &[1]) };
+        let decides = OpInfo { src: std::iter::once(2).collect(), ..second };
+        assert_eq!(latency(&[first, both, decides]), operand + 8);
+    }
+
+    #[test]
+    fn a_short_skip_is_an_issue_slot_and_a_needless_jump_is_nothing() {
+        let last = |kind| view(&compared(branch(kind))).ops[1].clone();
+        let (skip, jump, real) = (last(OpKind::ShortSkip), last(OpKind::NeedlessJump), last(OpKind::Plain));
+        assert!(skip.is_plain() && skip.issues == 1 && skip.interval == 1);
+        assert_eq!(jump.issues, 0);
+        assert!(!real.is_plain() && real.unit == ExecutionUnit::Control);
     }
 
     #[test]

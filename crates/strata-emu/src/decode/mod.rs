@@ -10,6 +10,7 @@
 )]
 
 mod arithmetic;
+mod branches;
 mod class;
 mod compare;
 mod control;
@@ -42,7 +43,7 @@ use crate::program::{FUNCTION_WINDOW, Symbols};
 use arrayvec::ArrayVec;
 use frame::Frame;
 use rustc_hash::FxHashMap;
-use strata_core::{LaneMask, OpClass, OpKind};
+use strata_core::{LaneMask, OpClass};
 use strata_ptx::analysis::{
     CallsEndBlocks, Cfg, DominatorTree, Liveness, Packing, Reconvergence, RegisterSet, SlotRef,
 };
@@ -168,8 +169,8 @@ impl<'a> Decoder<'a> {
         }
         for i in &function.instructions {
             let mut info = class::info(function, i, self.origin.lines.line(i.span.start));
-            if closes_rolled_loop(function, i) {
-                info.kind = OpKind::RolledLoop;
+            if i.op == Opcode::Bra {
+                info.kind = branches::kind(function, self.kernel.infos.len() as u32 - first_pc);
             }
             let mut inst = self.instruction(i).unwrap_or_else(|why| {
                 self.refuse(i, &why);
@@ -646,10 +647,4 @@ fn rounding(i: &Instruction) -> crate::semantics::rounding::Rounding {
             _ => None,
         })
         .unwrap_or(Rounding::Nearest)
-}
-/// True if an instruction branches back to a place before which `.pragma "nounroll"` stands.
-fn closes_rolled_loop(function: &Function, i: &Instruction) -> bool {
-    let (Opcode::Bra, Some(Operand::Label(label))) = (i.op, i.operands.first()) else { return false };
-    let at = function.labels.get(label.0 as usize).map(|label| label.at);
-    at.is_some_and(|at| function.rolled.contains(&at))
 }

@@ -9,12 +9,13 @@
 use super::kinds::{Kind, Real};
 use super::layers::{ROWS, Resolver};
 use super::schema::{Key, Section, Written};
+use super::steps::{StepList, Steps};
 use super::{IsaConfig, OpTiming};
 use std::cmp::Reverse;
 use strata_core::OpClass;
 
 /// The fields of a row.
-pub(super) const ROW_FIELDS: [&str; 3] = ["latency", "interval", "issues"];
+pub(super) const ROW_FIELDS: [&str; 4] = ["latency", "interval", "issues", "steps"];
 
 const LATENCY: Real = Real(0.0, 1e5);
 const INTERVAL: Real = Real(0.0, 1e5);
@@ -61,8 +62,32 @@ impl IsaConfig {
         let of_class = || self.rows.iter().find(|(pattern, _)| pattern == class.name());
         let row = self.rows.iter().find(|(pattern, _)| !is_class(pattern) && fits(pattern, spelling)).or_else(of_class);
         // Loaded configurations have a row for each class; one that was put together by hand may not.
-        row.map_or(OpTiming { latency: 1.0, interval: 1.0, issues: 1.0 }, |&(_, timing)| timing)
+        row.map_or(OpTiming::of(1.0, 1.0, 1.0), |&(_, timing)| timing)
     }
+}
+
+impl OpTiming {
+    /// An instruction without steps.
+    const fn of(latency: f64, interval: f64, issues: f64) -> Self {
+        Self { latency, interval, issues, steps: Steps::NONE }
+    }
+
+    /// An instruction of these steps.
+    fn of_steps(steps: Steps) -> Self {
+        Self { latency: 0.0, interval: 0.0, issues: steps.iter().len() as f64, steps }
+    }
+}
+
+/// True if a row is its steps: of these and the other fields, what was given later counts.
+fn has_steps(resolver: &mut Resolver<'_>, path: &str, pattern: &str) -> bool {
+    let layer = |field: &str| resolver.layer_of(&format!("{path}.{pattern}.{field}"));
+    let (steps, others) = (layer("steps"), layer("latency").max(layer("interval")).max(layer("issues")));
+    if steps.is_some() && steps == others {
+        let message = format!("`{pattern}` has `steps` and other fields");
+        let help = "steps take what the rows of their classes say: leave the others out".to_owned();
+        resolver.refuse(&[&format!("{path}.{pattern}.steps")], message, Some(help));
+    }
+    steps > others
 }
 
 impl Section for Vec<(String, OpTiming)> {
@@ -70,6 +95,11 @@ impl Section for Vec<(String, OpTiming)> {
         let mut rows = Vec::new();
         for pattern in resolver.patterns() {
             let key = |field: &str| format!("{path}.{pattern}.{field}");
+            if has_steps(resolver, path, &pattern) {
+                let steps = resolver.optional(&key("steps"), &StepList).unwrap_or_default();
+                rows.push((pattern, OpTiming::of_steps(steps)));
+                continue;
+            }
             let given = resolver.layer_of(&key("issues")).is_some();
             let issues = resolver.optional(&key("issues"), &ISSUES);
             // Folded into another instruction, it takes no time of its own; one whose `issues` is wrong has its error.
@@ -82,7 +112,7 @@ impl Section for Vec<(String, OpTiming)> {
                 (resolver.value(&key("latency"), &LATENCY), resolver.value(&key("interval"), &INTERVAL))
             };
             let issues = issues.unwrap_or(1.0);
-            rows.push((pattern, OpTiming { latency, interval, issues }));
+            rows.push((pattern, OpTiming::of(latency, interval, issues)));
         }
         rows.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)));
         for class in OpClass::ALL {
@@ -91,30 +121,43 @@ impl Section for Vec<(String, OpTiming)> {
                 resolver.value(&key, &LATENCY);
             }
         }
+        refuse_steps_of_steps(resolver, path, &rows);
         rows
     }
 
     fn write(&self, path: &str, out: &mut Vec<Written>) {
         for (pattern, timing) in self {
-            let OpTiming { latency, interval, issues } = timing;
-            let value = format!(
-                "{{ latency = {}, interval = {}, issues = {} }}",
-                LATENCY.write(latency),
-                INTERVAL.write(interval),
-                ISSUES.write(issues)
-            );
+            let OpTiming { latency, interval, issues, steps } = timing;
+            let value = if steps.is_empty() {
+                format!(
+                    "{{ latency = {}, interval = {}, issues = {} }}",
+                    LATENCY.write(latency),
+                    INTERVAL.write(interval),
+                    ISSUES.write(issues)
+                )
+            } else {
+                format!("{{ steps = {} }}", StepList.write(steps))
+            };
             out.push(Written { table: path.to_owned(), name: pattern.clone(), value });
         }
     }
 
     fn keys(_: &str, out: &mut Vec<Key>) {
-        let allowed = [&LATENCY, &INTERVAL, &ISSUES];
-        for (field, kind) in ROW_FIELDS.into_iter().zip(allowed) {
-            out.push(Key {
-                path: format!("{ROWS}.PATTERN.{field}"),
-                place: ("OpTiming", field),
-                allowed: kind.describe(),
-            });
+        let allowed = [LATENCY.describe(), INTERVAL.describe(), ISSUES.describe(), StepList.describe()];
+        for (field, allowed) in ROW_FIELDS.into_iter().zip(allowed) {
+            out.push(Key { path: format!("{ROWS}.PATTERN.{field}"), place: ("OpTiming", field), allowed });
+        }
+    }
+}
+
+/// A step is one machine instruction: its class has no steps of its own.
+fn refuse_steps_of_steps(resolver: &mut Resolver<'_>, path: &str, rows: &[(String, OpTiming)]) {
+    let of_class = |class: OpClass| rows.iter().find(|(pattern, _)| pattern == class.name());
+    for (pattern, timing) in rows {
+        let composed = timing.steps.iter().find(|step| of_class(step.class).is_some_and(|(_, t)| !t.steps.is_empty()));
+        if let Some(step) = composed {
+            let message = format!("`{}` is no single machine instruction: it has steps of its own", step.class.name());
+            resolver.refuse(&[&format!("{path}.{pattern}.steps")], message, None);
         }
     }
 }
@@ -127,9 +170,7 @@ mod tests {
         let mut rows: Vec<_> = patterns
             .iter()
             .zip(1..)
-            .map(|(pattern, n)| {
-                (String::from(*pattern), OpTiming { latency: 1.0, interval: 1.0, issues: f64::from(n) })
-            })
+            .map(|(pattern, n)| (String::from(*pattern), OpTiming::of(1.0, 1.0, f64::from(n))))
             .collect();
         rows.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)));
         IsaConfig {
@@ -138,6 +179,8 @@ mod tests {
             hoist_registers: 0,
             fuse_wide: false,
             branch_cycles: 0,
+            guard_cycles: 0,
+            predication: false,
             shared_merge: strata_core::Bytes(0),
             constant_merge: strata_core::Bytes(0),
             constant_operands: false,

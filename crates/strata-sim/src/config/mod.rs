@@ -22,12 +22,14 @@ mod load;
 mod presets;
 mod reference;
 mod schema;
+mod steps;
 #[cfg(test)]
 mod tests;
 
 pub use load::{ConfigError, FileErrors, Gpu, Parameter, load};
 pub use presets::{Preset, presets};
 pub use reference::{calibration, key_reference};
+pub use steps::{Step, Steps};
 
 use crate::time::Clock;
 use strata_core::Bytes;
@@ -135,6 +137,9 @@ pub struct OpTiming {
     pub interval: f64,
     /// Machine instructions issued for one PTX instruction; 0 means it is folded into another.
     pub issues: f64,
+    /// These machine instructions by class, in place of the three other values: each reads what the one before it writes, or with `+` what
+    /// that one reads.
+    pub steps: Steps,
 }
 
 /// Instruction timing and the machine view of PTX.
@@ -150,6 +155,10 @@ pub struct IsaConfig {
     pub fuse_wide: bool,
     /// Extra cycles until a branch's target issues.
     pub branch_cycles: u32,
+    /// Cycles more until a predicate decides a branch, or guards an instruction, than until it can be an operand.
+    pub guard_cycles: u32,
+    /// A branch over up to seven instructions is none: they issue under a predicate. A jump to what stands beside it is left out.
+    pub predication: bool,
     /// Shared-memory loads through one register of words beside each other are one machine instruction up to this many bytes,
     /// if they are aligned to that.
     pub shared_merge: Bytes,
@@ -451,6 +460,8 @@ pub struct LaunchTiming {
     pub cta_interval: f64,
     /// The interval holds for every CTA; false: for those that find an empty place when the kernel begins.
     pub paced: bool,
+    /// Core cycles of a launch that a profiler counts as the kernel's (`--like-ncu`).
+    pub profiled: u32,
 }
 
 /// A full-duplex link.

@@ -172,6 +172,8 @@ section! {
         hoist_registers: Whole(0, 255),
         fuse_wide: Flag,
         branch_cycles: CYCLES,
+        guard_cycles: CYCLES,
+        predication: Flag,
         shared_merge: Size(0, 16),
         constant_merge: Size(0, 16),
         constant_operands: Flag,
@@ -330,6 +332,7 @@ section! {
         after: CYCLES,
         cta_interval: Real(0.0, 1e6),
         paced: Flag,
+        profiled: CYCLES,
     }
 }
 

@@ -125,7 +125,7 @@ fn all_errors_of_overrides_are_reported_at_once() {
         "--set:8: expected true or false, found text",
         "--set:9: `loose-round-robbin` is not known here (did you mean `loose-round-robin`?)",
         "--set:10: `isa.rows.mul.lo.s32` does not end in a field of a row (write `isa.rows.mul.lo.s32.issues=2`; fields are \
-         latency, interval, issues)",
+         latency, interval, issues, steps)",
         "--set:11: `mul lo` is no instruction (write an opcode with modifiers (`mul.lo.s32`) or a class (`int_mul`))",
         "--set:12: `nan pJ/bit` does not begin with a number (write a number and a unit, as in \"150 pJ/bit\")",
         "--set:13: the number is out of range (allowed are 0 to 10000)",

@@ -23,8 +23,8 @@ pub(super) struct Views {
 }
 
 impl Views {
-    pub(super) fn new(infos: &[OpInfo]) -> Self {
-        Self { all: Vec::new(), by_pc: vec![Vec::new(); infos.len()], registers: Registers::new(infos) }
+    pub(super) fn new(config: &GpuConfig, infos: &[OpInfo]) -> Self {
+        Self { all: Vec::new(), by_pc: vec![Vec::new(); infos.len()], registers: Registers::new(&config.isa, infos) }
     }
 
     fn of(&mut self, config: &GpuConfig, infos: &[OpInfo], first: u32, length: u32, copies: u32) -> u32 {

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     fn launch(paced: bool) -> LaunchTiming {
-        LaunchTiming { before: 0, after: 0, cta_interval: 1.5, paced }
+        LaunchTiming { before: 0, after: 0, cta_interval: 1.5, paced, profiled: 0 }
     }
 
     #[test]
