@@ -313,6 +313,10 @@ impl OpBatch {
     #[inline]
     pub fn scatter(&mut self, mask: LaneMask, space: Space, addresses: &[u64; LANES]) {
         let pattern = Pattern::Scattered(self.scattered.len() as u32);
+        if self.scattered.capacity() == 0 {
+            // Mostly it is one, and thousands of warps have a batch.
+            self.scattered.reserve_exact(1);
+        }
         self.scattered.push(if mask == LaneMask::MAX {
             addresses.map(Addr)
         } else {

@@ -13,6 +13,8 @@ impl Session {
     pub(super) fn copy_in(&mut self, stream: &mut UnixStream, to: Region) -> io::Result<Answer> {
         let size = to.bytes().ok_or_else(|| io::Error::other("a copy larger than memory"))?;
         let mut data = Vec::new();
+        // All of it at once: a buffer that grows leaves all its former sizes to the heap.
+        data.try_reserve_exact(size as usize).map_err(io::Error::other)?;
         stream.take(size).read_to_end(&mut data)?;
         if (data.len() as u64) < size {
             return Err(io::ErrorKind::UnexpectedEof.into());

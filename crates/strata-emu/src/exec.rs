@@ -101,8 +101,8 @@ pub(crate) struct Exec<'l> {
     pub(crate) synchronised: bool,
     /// True after an atomic that changed memory, or a fence: seldom a sign of waiting, but it can be.
     pub(crate) communicated: bool,
-    /// Exchange area of the warp's collectives.
-    pub(crate) exchange: *mut Exchange,
+    /// Exchange area of the warp's collectives, once it had one.
+    pub(crate) exchange: *mut Option<Box<Exchange>>,
     /// Bytes read and written in device memory.
     pub(crate) bytes_read: u64,
     pub(crate) bytes_written: u64,
@@ -163,7 +163,7 @@ impl Exec<'_> {
     #[inline(always)]
     pub(crate) fn exchange(&mut self) -> &mut Exchange {
         // SAFETY: entering a split points this at its warp's area, which lives as long as the warp.
-        unsafe { &mut *self.exchange }
+        unsafe { &mut *self.exchange }.get_or_insert_default()
     }
 
     /// Records why the launch must stop.

@@ -125,10 +125,11 @@ pub(crate) struct Warp {
     /// What the execution context said when a segment was cut: see the fields of the same names there.
     synchronised: bool,
     communicated: bool,
-    exchange: Box<Exchange>,
+    exchange: Option<Box<Exchange>>,
 }
 
 /// Values and predicates that lanes have put out for a collective of their warp.
+#[derive(Default)]
 pub(crate) struct Exchange {
     pub(crate) values: [u64; LANES],
     pub(crate) predicate: LaneMask,
@@ -140,7 +141,8 @@ impl Warp {
         Self {
             units: Vec::new(),
             predicates: Vec::new(),
-            splits: Vec::new(),
+            // Most warps never part.
+            splits: Vec::with_capacity(1),
             gone: Vec::new(),
             current: 0,
             live: 0,
@@ -150,7 +152,7 @@ impl Warp {
             spins: 0,
             synchronised: false,
             communicated: false,
-            exchange: Box::new(Exchange { values: [0; LANES], predicate: 0 }),
+            exchange: None,
         }
     }
 
@@ -237,7 +239,7 @@ impl Warp {
         x.code = s.code;
         x.active = s.mask;
         x.live = self.live;
-        x.exchange = &raw mut *self.exchange;
+        x.exchange = &raw mut self.exchange;
     }
 
     /// Runs the current split until it parts, waits, arrives, exits or gives way. `None`: look for another split.

@@ -103,49 +103,61 @@ impl<const N: usize> Calendars<N> {
         self.taken[(cycle / 64 % WORDS) as usize][unit] |= 1 << (cycle % 64);
     }
 
-    /// The first frame that ends after `cycle` and is free: time is divided into frames of `length` cycles (at most 64).
+    /// Finds and takes the first cycle at or after `cycle` that is free of unit `one` and lies in a free frame of unit `framed`,
+    /// which is taken whole: time is divided into frames of `length` cycles (2 to 64).
     ///
     /// A unit that takes an operation every `length` cycles takes one per frame, at any cycle of it. So operations that come
     /// at odd times do not leave gaps too short for anybody.
     #[inline]
-    pub(crate) fn find_frame(&self, unit: usize, cycle: u64, length: u32) -> Option<u64> {
-        let end = self.end();
-        let cycle = cycle.max(self.first * 64);
-        if !length.is_power_of_two() || length > 32 {
-            return self.find_odd_frame(unit, cycle, length);
-        }
-        // All frames of 64 cycles at once: the first cycle of each tells whether any of its cycles is taken.
-        let starts = STARTS[length.trailing_zeros() as usize];
-        let mut frame = cycle & !u64::from(length - 1);
-        while frame < end {
-            let mut taken = self.window(unit, frame);
+    pub(crate) fn take_in_frame(&mut self, one: usize, framed: usize, cycle: u64, length: u32) -> Option<u64> {
+        let Some(&starts) = STARTS.get(length.trailing_zeros() as usize).filter(|_| length.is_power_of_two()) else {
+            let found = self.find_in_odd_frame(one, framed, cycle, length)?;
+            self.take_one(one, found);
+            self.take(framed, found / u64::from(length) * u64::from(length), length);
+            return Some(found);
+        };
+        // All cycles of a word at once: frames do not go from one word into the next.
+        let (cycle, frame) = (cycle.max(self.first * 64), (1u64 << length) - 1);
+        let (mut word, mut wanted) = (cycle / 64, u64::MAX << (cycle % 64));
+        while word < self.first + WORDS - 1 {
+            let row = &mut self.taken[(word % WORDS) as usize];
+            let mut taken = row[framed];
             let mut half = length / 2;
             while half > 0 {
                 taken |= taken >> half;
                 half /= 2;
             }
-            let free = !taken & starts;
-            if free != 0 {
-                let found = frame + u64::from(free.trailing_zeros());
-                return (found + u64::from(length) <= end).then_some(found);
+            // The first cycle of each free frame, then all of its cycles.
+            let found = (!taken & starts).wrapping_mul(frame) & !row[one] & wanted;
+            if found != 0 {
+                let at = found.trailing_zeros();
+                row[one] |= 1 << at;
+                row[framed] |= frame << (at & !(length - 1));
+                return Some(word * 64 + u64::from(at));
             }
-            frame += 64;
+            (word, wanted) = (word + 1, u64::MAX);
         }
         None
     }
 
-    /// The same for frames of any length, one after another.
+    /// Finds the same for frames of any length, one after another.
     #[cold]
-    fn find_odd_frame(&self, unit: usize, cycle: u64, length: u32) -> Option<u64> {
-        let wanted = u64::MAX >> (64 - length.clamp(1, 64));
-        let mut frame = cycle / u64::from(length) * u64::from(length);
-        while frame + u64::from(length) <= self.end() {
-            if self.window(unit, frame) & wanted == 0 {
-                return Some(frame);
+    fn find_in_odd_frame(&self, one: usize, framed: usize, cycle: u64, length: u32) -> Option<u64> {
+        let (length, wanted) = (u64::from(length), u64::MAX >> (64 - length.clamp(1, 64)));
+        let mut slot = self.find_one(one, cycle)?;
+        loop {
+            let mut frame = slot / length * length;
+            while frame + length <= self.end() && self.window(framed, frame) & wanted != 0 {
+                frame += length;
             }
-            frame += u64::from(length);
+            if frame + length > self.end() {
+                return None;
+            }
+            if slot >= frame {
+                return Some(slot);
+            }
+            slot = self.find_one(one, frame)?;
         }
-        None
     }
 
     /// The first cycle of the last word: what is behind it is too far away.
@@ -238,13 +250,11 @@ mod tests {
 
     #[test]
     fn a_frame_takes_one() {
-        let mut c = Calendar::default();
-        for expected in [16, 24, 32] {
-            let frame = c.find_frame(0, 19, 8).unwrap();
-            assert_eq!(frame, expected);
-            c.take(0, frame, 8);
-        }
-        assert_eq!(c.find_frame(0, 8, 8), Some(8));
+        let mut c = Calendars::<2>::default();
+        let taken: Vec<_> = (0..3).map(|_| c.take_in_frame(0, 1, 19, 8).unwrap()).collect();
+        assert_eq!(taken, [19, 24, 32]);
+        assert_eq!(c.take_in_frame(0, 1, 9, 8), Some(9));
+        assert_eq!(c.take_in_frame(0, 1, 9, 8), Some(40), "its frame is taken whole");
     }
 
     #[test]
@@ -267,14 +277,24 @@ mod tests {
 
     #[test]
     fn frames_are_found_at_once_as_one_after_another() {
-        for length in [1, 2, 4, 8, 16, 32] {
-            let mut c = Calendar::default();
+        for length in [2, 4, 8, 16, 32] {
+            let mut c = Calendars::<2>::default();
             c.forget(200);
             // Cycles without a pattern, closer together the farther away.
             for k in 0..600u64 {
                 c.take_one(0, 192 + (k * k * 7 + k / 3) % (AHEAD - 64));
+                if k % 4 == 0 {
+                    c.take_one(1, 192 + (k * k * 5 + k / 7) % (AHEAD - 64));
+                }
                 let from = 192 + k;
-                assert_eq!(c.find_frame(0, from, length), c.find_odd_frame(0, from, length), "{length} from {from}");
+                let expected = c.find_in_odd_frame(0, 1, from, length);
+                let mut taking = c.clone();
+                assert_eq!(taking.take_in_frame(0, 1, from, length), expected, "{length} from {from}");
+                if let Some(slot) = expected {
+                    c.take_one(0, slot);
+                    c.take(1, slot / u64::from(length) * u64::from(length), length);
+                }
+                assert_eq!(taking.taken, c.taken, "{length} from {from}");
             }
         }
     }

@@ -202,36 +202,47 @@ fn range(first: Addr, bytes: u64, out: &mut Vec<CoalescedAccess>) {
     }
 }
 
+/// Places of the table in which the lines of a group are found again, more than there are lanes.
+const PLACES: usize = 2 * LANES;
+/// No request is in a place.
+const NOWHERE: u8 = u8::MAX;
+
 /// The lines of one group of lanes.
 fn group_lines(lanes: &[Addr; LANES], members: LaneMask, width: u32, start: usize, out: &mut Vec<CoalescedAccess>) {
     let first = out.len();
-    // One bit per byte of each line; a lane's bytes never cross a line (they are aligned).
-    let mut bytes = [0u128; LANES];
+    // A lane's bytes never cross a line (they are aligned).
     let ones = if width >= 16 { 0xffff } else { (1u128 << width) - 1 };
+    // Where the request of a line is, counted from the first, by a hash of the line: few lanes share a place by chance, and those
+    // look at the next.
+    let mut places = [NOWHERE; PLACES];
     let mut rest = members;
-    let mut last = usize::MAX;
     while rest != 0 {
-        let lane = rest.trailing_zeros() as usize;
+        let address = lanes[rest.trailing_zeros() as usize % LANES];
         rest &= rest - 1;
-        let address = lanes[lane];
-        let line = address.line();
-        let at = if last != usize::MAX && out[last].line == line {
-            last
-        } else {
-            let known = out[first..].iter().position(|r| r.line == line);
-            if known.is_none() {
-                let none = SectorMask::NONE;
-                out.push(CoalescedAccess { line, sectors: none, asked: none, full: none, bytes: 0, work: 0 });
+        let (line, bytes) = (address.line(), ones << (address.0 % LINE_BYTES));
+        let mut place = (line.0 ^ line.0 >> 6 ^ line.0 >> 12) as usize % PLACES;
+        loop {
+            match out[first..].get_mut(usize::from(places[place])) {
+                Some(request) if request.line == line => request.bytes |= bytes,
+                Some(_) => {
+                    place = (place + 1) % PLACES;
+                    continue;
+                }
+                None => {
+                    places[place] = (out.len() - first) as u8;
+                    let none = SectorMask::NONE;
+                    out.push(CoalescedAccess { line, sectors: none, asked: none, full: none, bytes, work: 0 });
+                }
             }
-            known.map_or(out.len() - 1, |k| first + k)
-        };
-        last = at;
-        bytes[at - first] |= ones << (address.0 % LINE_BYTES);
+            break;
+        }
     }
-    for (request, touched) in out[first..].iter_mut().zip(bytes) {
-        request.touch(touched);
+    for request in &mut out[first..] {
+        request.touch(request.bytes);
     }
-    join_other_sectors(start, first, out);
+    if start < first {
+        join_other_sectors(start, first, out);
+    }
 }
 
 /// Cycles that banks of 4 bytes (at most 32) need for a shared-memory access: the most different words in one bank.

@@ -192,7 +192,8 @@ impl View {
     /// The slots that an operation writes.
     #[inline]
     pub fn targets(&self, op: &MicroOp) -> &[u16] {
-        &self.slots[op.first_slot as usize..][..usize::from(op.targets)]
+        let first = op.first_slot as usize;
+        &self.slots[first..first + usize::from(op.targets)]
     }
 
     /// The slots that an operation reads.
@@ -203,7 +204,8 @@ impl View {
     /// The slots that an operation writes or reads.
     #[inline]
     pub fn touched(&self, op: &MicroOp) -> &[u16] {
-        &self.slots[op.first_slot as usize..][..usize::from(op.targets) + usize::from(op.sources)]
+        let first = op.first_slot as usize;
+        &self.slots[first..first + usize::from(op.targets) + usize::from(op.sources)]
     }
 }
 

@@ -26,8 +26,8 @@ mod glibc {
 
     /// Address space that the heap takes at a time; it costs nothing before it is touched.
     const GROWTH: c_int = 256 << 20;
-    /// The greatest that glibc lets live in the heap.
-    const LARGEST: c_int = 32 << 20;
+    /// What is larger does not live in the heap but is given back when it is no longer needed: the bytes of a copy.
+    const LARGEST: c_int = 4 << 20;
     const PAGE: usize = 4096;
 
     unsafe extern "C" {

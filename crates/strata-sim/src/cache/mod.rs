@@ -228,9 +228,12 @@ impl Tags {
     }
 
     /// Puts the way at `position` of a set's order in front.
-    #[inline]
+    #[inline(always)]
     fn rejuvenate(&mut self, set: u32, position: usize) {
         self.rows.move_to_front(set, position);
+        if self.young == self.ways * 16 {
+            return;
+        }
         let young = self.young_of(set);
         if position >= young && young < self.ways as usize {
             self.crossed = Some(self.index(set, self.rows.way_at(set, young)));
@@ -262,7 +265,7 @@ impl Tags {
         Some(self.index(set, way))
     }
 
-    #[inline]
+    #[inline(always)]
     fn way_of(&self, set: u32, line: LineAddr) -> Option<u32> {
         let first = set * self.ways;
         let ways = &self.array[first as usize..(first + self.ways) as usize];
@@ -310,16 +313,16 @@ impl Tags {
     /// Allocates a way of the set for a line: evicts the least recently used line without pending sectors, or the one that the
     /// policy chooses. `None` if every way has pending sectors.
     pub fn insert(&mut self, set: u32, line: LineAddr) -> Option<(WayIndex, Option<Evicted>)> {
-        let may_go = |position: &usize| {
-            let way = self.rows.way_at(set, *position);
-            // A free way has nothing pending.
-            way < self.usable && self.line(self.index(set, way)).pending.is_empty()
-        };
-        let mut position = (0..self.ways as usize).rev().find(may_go)?;
+        let order = &self.rows.order(set)[..self.ways as usize];
+        let ways = &self.array[(set * self.ways) as usize..][..self.usable as usize];
+        // A free way has nothing pending.
+        let may_go = |&way: &u8| ways.get(usize::from(way)).is_some_and(|way| way.state.pending.is_empty());
+        let mut position = order.iter().rposition(may_go)?;
+        let mut way = order[position].into();
         if self.policy.is_some() {
             position = self.position_by_policy(set).unwrap_or(position);
+            way = self.rows.way_at(set, position);
         }
-        let way = self.rows.way_at(set, position);
         if let Some(policy) = &mut self.policy {
             policy.filled(set, way);
         }

@@ -5,9 +5,6 @@
 
 /// Bytes of a word.
 const WORD: usize = 16;
-/// The lowest and the highest bit of every byte.
-const LOWS: u128 = u128::MAX / 255;
-const HIGHS: u128 = LOWS << 7;
 /// The bytes of a word up to each of its positions.
 const UP_TO: [u128; WORD] = {
     let mut masks = [u128::MAX; WORD];
@@ -27,13 +24,23 @@ pub(super) struct SetRows {
     per_set: usize,
 }
 
-/// The bytes of a word that equal `byte`, as their highest bits; above the first, bytes that differ in one bit may be among
-/// them.
+/// The bytes of a word that equal `byte`, as a set of their positions.
+#[cfg(target_arch = "x86_64")]
 #[inline]
-fn equal_bytes(word: [u8; WORD], byte: u8) -> u128 {
-    let eight = u128::from(LOWS as u64 * u64::from(byte));
-    let differing = u128::from_le_bytes(word) ^ (eight << 64 | eight);
-    differing.wrapping_sub(LOWS) & !differing & HIGHS
+fn equal_bytes(word: &[u8; WORD], byte: u8) -> u32 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8};
+    let word = u128::from_le_bytes(*word);
+    // SAFETY: these are instructions of SSE2, which every such processor has; they touch no memory.
+    unsafe {
+        let word = _mm_set_epi64x((word >> 64) as i64, word as i64);
+        _mm_movemask_epi8(_mm_cmpeq_epi8(word, _mm_set1_epi8(byte as i8))) as u32
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn equal_bytes(word: &[u8; WORD], byte: u8) -> u32 {
+    word.iter().enumerate().fold(0, |equal, (k, &b)| equal | u32::from(b == byte) << k)
 }
 
 impl SetRows {
@@ -75,10 +82,10 @@ impl SetRows {
     /// The first way of a set that has the mark and of which `is_it` is true.
     #[inline]
     pub(super) fn find(&self, set: u32, mark: u8, is_it: impl Fn(u32) -> bool) -> Option<u32> {
-        for (k, &word) in self.words_of(set).0.iter().enumerate() {
+        for (k, word) in self.words_of(set).0.iter().enumerate() {
             let mut equal = equal_bytes(word, mark);
             while equal != 0 {
-                let way = (k * WORD) as u32 + equal.trailing_zeros() / 8;
+                let way = (k * WORD) as u32 + equal.trailing_zeros();
                 if is_it(way) {
                     return Some(way);
                 }
@@ -100,13 +107,19 @@ impl SetRows {
         self.words_of(set).1.as_flattened()[position].into()
     }
 
+    /// The ways of a set, most recently used first; behind them may follow numbers that are no ways.
+    #[inline]
+    pub(super) fn order(&self, set: u32) -> &[u8] {
+        self.words_of(set).1.as_flattened()
+    }
+
     /// Where a way stands in its set's order.
     #[inline]
     pub(super) fn position(&self, set: u32, way: u32) -> usize {
-        for (k, &word) in self.words_of(set).1.iter().enumerate() {
+        for (k, word) in self.words_of(set).1.iter().enumerate() {
             let equal = equal_bytes(word, way as u8);
             if equal != 0 {
-                return k * WORD + equal.trailing_zeros() as usize / 8;
+                return k * WORD + equal.trailing_zeros() as usize;
             }
         }
         0

@@ -351,6 +351,13 @@ impl<L: CommandLog, P: SchedulingPolicy> Channel<L, P> {
     /// Brings the picks up to date.
     #[inline]
     fn arbitrate(&mut self) {
+        if self.column.stale | self.precharge.stale | self.activate.stale {
+            self.pick_again();
+        }
+    }
+
+    /// Chooses the stale picks anew.
+    fn pick_again(&mut self) {
         if self.column.stale {
             self.column = self.best_column();
         }

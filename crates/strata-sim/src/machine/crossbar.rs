@@ -45,7 +45,8 @@ pub(super) struct Crossbar {
     sm_out: PacketTimes,
     sm_in: PacketTimes,
     slice_out: PacketTimes,
-    sms_per_port: u32,
+    /// The port of each SM.
+    port_of: Box<[u16]>,
     /// Request ports out of SMs, reply ports into SMs, reply ports out of slices. Slices take requests as fast as they come.
     from_sms: Vec<Port>,
     to_sms: Vec<Port>,
@@ -63,7 +64,7 @@ impl Crossbar {
             sm_out: packet_times(crossbar.header_bytes, crossbar.sm_out_bytes),
             sm_in: packet_times(crossbar.header_bytes, crossbar.sm_in_bytes),
             slice_out: packet_times(crossbar.header_bytes, crossbar.slice_bytes),
-            sms_per_port: config.sm.per_port,
+            port_of: (0..config.sm.count).map(|sm| (sm / config.sm.per_port) as u16).collect(),
             from_sms: ports.clone(),
             to_sms: ports,
             from_slices: vec![Port::default(); config.l2.slices as usize],
@@ -74,7 +75,7 @@ impl Crossbar {
     #[inline]
     pub(super) fn send_to_slice(&mut self, sm: u32, ready: Picos, sectors: u32) -> Crossing {
         let start = self.clock.next(ready).0 * 16;
-        let port = &mut self.from_sms[(sm / self.sms_per_port) as usize];
+        let port = &mut self.from_sms[usize::from(self.port_of[sm as usize])];
         let end = port.transmit(start, self.sm_out[sectors as usize]);
         let arrival = self.clock.edge(Cycles(end.div_ceil(16) + self.request_cycles));
         Crossing { arrival, waited: (end - start) / 16 }
@@ -86,7 +87,7 @@ impl Crossbar {
         let start = self.clock.next(ready).0 * 16;
         let left = self.from_slices[usize::from(slice)].transmit(start, self.slice_out[sectors as usize]);
         let crossed = left + 16 * self.reply_cycles;
-        let port = &mut self.to_sms[(sm / self.sms_per_port) as usize];
+        let port = &mut self.to_sms[usize::from(self.port_of[sm as usize])];
         // The bytes follow each other through both ports: only the wider part of the time counts once.
         let behind = self.sm_in[sectors as usize];
         let end = port.transmit(crossed.saturating_sub(behind), behind).max(crossed);

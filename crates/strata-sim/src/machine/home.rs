@@ -47,8 +47,8 @@ pub(super) struct Interleave {
     slices: Divisor,
     sets: Divisor,
     channels: Divisor,
-    /// Slices of a channel; 0 if slices belong to none, because they sit at the crossbar.
-    per_channel: u32,
+    /// Slices of a channel, unless slices belong to none, because they sit at the crossbar.
+    per_channel: Option<Divisor>,
     /// Lines of a chunk, as a power of two.
     chunk_shift: u32,
     place: Option<Box<dyn Place>>,
@@ -61,7 +61,7 @@ impl Interleave {
             slices: Divisor::new(config.l2.slices),
             sets: Divisor::new(config.l2.sets),
             channels: Divisor::new(config.dram.channels),
-            per_channel: if at_crossbar { 0 } else { config.l2.slices / config.dram.channels },
+            per_channel: (!at_crossbar).then(|| Divisor::new(config.l2.slices / config.dram.channels)),
             chunk_shift: (config.l2.interleave.0 / LINE_BYTES).max(1).ilog2(),
             place: StackMap::of(config).map(|map| Box::new(map) as Box<dyn Place>),
         }
@@ -77,25 +77,28 @@ impl Interleave {
             return self.placed(place.place(line));
         }
         let (slice, in_slice) = self.deal(line.0, self.slices);
-        let (partition, local) =
-            if self.per_channel == 0 { self.deal(line.0, self.channels) } else { self.of_partition(slice, in_slice) };
+        let (partition, local) = match self.per_channel {
+            None => self.deal(line.0, self.channels),
+            Some(per_channel) => self.of_partition(slice, in_slice, per_channel),
+        };
         self.at(slice, in_slice, partition, local)
     }
 
     /// The home of a line that a mechanism has placed.
     fn placed(&self, placed: Placed) -> Home {
         let Placed { partition, local } = placed;
-        if self.per_channel == 0 {
+        let Some(Divisor { by: per_channel, .. }) = self.per_channel else {
             // All slices serve all partitions: the pair of numbers is one number.
             let (slice, in_slice) = self.deal(local * u64::from(self.channels.by) + u64::from(partition), self.slices);
             return self.at(slice, in_slice, partition, local);
-        }
+        };
         let (chunk, within) = (local >> self.chunk_shift, local & ((1 << self.chunk_shift) - 1));
-        let (group, position) = (chunk / u64::from(self.per_channel), (chunk % u64::from(self.per_channel)) as u32);
-        let slice = partition * self.per_channel + position;
+        let (group, position) = (chunk / u64::from(per_channel), (chunk % u64::from(per_channel)) as u32);
+        let slice = partition * per_channel + position;
         self.at(slice, group << self.chunk_shift | within, partition, local)
     }
 
+    #[inline]
     fn at(&self, slice: u32, in_slice: u64, partition: u32, local: u64) -> Home {
         let set = self.sets.divide(in_slice ^ fold(self.sets.divide(in_slice).0)).1;
         Home { slice: slice as u16, partition: partition as u16, set, local: LocalLine(local) }
@@ -111,36 +114,44 @@ impl Interleave {
 
     /// The partition of a slice's line, and the line's number there: slices of a channel take turns.
     #[inline]
-    fn of_partition(&self, slice: u32, in_slice: u64) -> (u32, u64) {
-        if self.per_channel == 1 {
+    fn of_partition(&self, slice: u32, in_slice: u64, per_channel: Divisor) -> (u32, u64) {
+        if per_channel.by == 1 {
             return (slice, in_slice);
         }
         let (chunk, within) = (in_slice >> self.chunk_shift, in_slice & ((1 << self.chunk_shift) - 1));
-        let (partition, member) = (slice / self.per_channel, slice % self.per_channel);
-        (partition, (chunk * u64::from(self.per_channel) + u64::from(member)) << self.chunk_shift | within)
+        let (partition, member) = per_channel.divide(slice.into());
+        (partition as u32, (chunk * u64::from(per_channel.by) + u64::from(member)) << self.chunk_shift | within)
     }
 }
 
-/// A number that others are divided by, of which short ones are multiplied instead.
+/// A number that others are divided by: by a shift if it is a power of two; other short ones are multiplied instead.
 #[derive(Clone, Copy)]
 struct Divisor {
     by: u32,
     /// 2^64 divided by it, rounded up: exact for numbers of 32 bits (Lemire, Kaser and Kurz, "Faster remainder by direct
     /// computation", 2019).
     reciprocal: u64,
+    /// Of which power of two it is the value; [`Divisor::NO_POWER`] if of none.
+    shift: u32,
 }
 
 impl Divisor {
+    const NO_POWER: u32 = u32::MAX;
+
     fn new(by: u32) -> Self {
         let by = by.max(1);
-        Self { by, reciprocal: (u64::MAX / u64::from(by)).wrapping_add(1) }
+        let shift = if by.is_power_of_two() { by.trailing_zeros() } else { Self::NO_POWER };
+        Self { by, shift, reciprocal: (u64::MAX / u64::from(by)).wrapping_add(1) }
     }
 
     /// Quotient and remainder.
     #[inline]
     fn divide(self, n: u64) -> (u64, u32) {
+        if self.shift != Self::NO_POWER {
+            return (n >> (self.shift % 64), n as u32 & (self.by - 1));
+        }
         match u32::try_from(n) {
-            Ok(short) if self.by > 1 => {
+            Ok(short) => {
                 let quotient = ((u128::from(self.reciprocal) * u128::from(short)) >> 64) as u32;
                 (quotient.into(), short - quotient * self.by)
             }

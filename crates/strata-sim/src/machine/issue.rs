@@ -12,7 +12,7 @@ use crate::config::{GpuConfig, SchedulerPolicy};
 use crate::joined::join_loads;
 use crate::stats::MachineStats;
 use crate::view::{ExecutionUnit, MemoryClass, MicroOp, Registers, View};
-use strata_core::{AddressSet, GridSource, LaneMask, OpInfo, Space, Stop, WarpId};
+use strata_core::{AddressSet, GridSource, LaneMask, OpInfo, Space, Stop, WarpId, WarpOp};
 
 /// Views of the segments met so far.
 pub(super) struct Views {
@@ -312,10 +312,11 @@ impl Machine {
     }
 
     /// The lanes that a memory operation moved and where: one per memory it went to, and per place that a lane reads.
-    pub(super) fn accesses(&self, index: u32, op: &MicroOp) -> arrayvec::ArrayVec<(LaneMask, AddressSet), MOST_SETS> {
+    #[inline]
+    pub(super) fn accesses(&self, index: u32, op: &MicroOp) -> impl Iterator<Item = (LaneMask, &AddressSet)> + Clone {
         let w = &self.warps[index as usize];
-        let sets = |o: &strata_core::WarpOp| w.batch.addresses.get(o.addresses as usize).map(|s| (o.mask, *s));
-        w.executed(op).iter().filter_map(sets).filter(|(mask, _)| *mask != 0).take(MOST_SETS).collect()
+        let set = |o: &WarpOp| w.batch.addresses.get(o.addresses as usize).map(|set| (o.mask, set));
+        w.executed(op).iter().filter_map(set).filter(|(mask, _)| *mask != 0).take(MOST_SETS)
     }
 }
 
@@ -455,6 +456,7 @@ fn issue_plain(
     stats: &mut MachineStats,
 ) -> Option<Pause> {
     let (mut time, mut next) = (w.time, w.next);
+    let (mut stall_memory, mut stall_unit) = (0, 0);
     let ready = &mut w.ready[..];
     let mut pause = None;
     while let Some(op) = view.ops.get(next as usize)
@@ -490,9 +492,9 @@ fn issue_plain(
             break;
         };
         if operands.is_from_memory() {
-            stats.stall_memory += at - time;
+            stall_memory += at - time;
         }
-        stats.stall_unit += slot - at;
+        stall_unit += slot - at;
         time = slot + 1;
         for &r in targets {
             ready[usize::from(r)] = Ready::at(slot + u64::from(op.latency));
@@ -500,6 +502,8 @@ fn issue_plain(
         next += 1;
     }
     (w.time, w.next) = (time, next);
+    stats.stall_memory += stall_memory;
+    stats.stall_unit += stall_unit;
     pause
 }
 
@@ -508,25 +512,15 @@ const ISSUE: usize = 0;
 
 /// Takes the first cycle at or after `from` at which an instruction can issue to a unit that it occupies for `interval`
 /// cycles.
-#[inline]
+#[inline(always)]
 fn take_slot(scheduler: &mut Scheduler, unit: ExecutionUnit, from: u64, interval: u32) -> Option<u64> {
-    let mut slot = scheduler.find_one(ISSUE, from)?;
+    let unit = ISSUE + 1 + unit as usize;
     if interval <= 1 {
+        let slot = scheduler.find_one(ISSUE, from)?;
         scheduler.take_one(ISSUE, slot);
         return Some(slot);
     }
-    let unit = ISSUE + 1 + unit as usize;
-    loop {
-        let frame = scheduler.find_frame(unit, slot, interval)?;
-        if frame > slot {
-            slot = scheduler.find_one(ISSUE, frame)?;
-        }
-        if slot < frame + u64::from(interval) {
-            scheduler.take_one(ISSUE, slot);
-            scheduler.take(unit, frame, interval);
-            return Some(slot);
-        }
-    }
+    scheduler.take_in_frame(ISSUE, unit, from, interval)
 }
 
 /// True if an access goes to shared memory.

@@ -112,8 +112,11 @@ impl L1 {
         }
     }
 
+    #[inline]
     fn set_of(&self, line: LineAddr) -> u32 {
-        (line.0 ^ line.0 >> 7) as u32 % self.tags.sets()
+        let (hash, sets) = ((line.0 ^ line.0 >> 7) as u32, self.tags.sets());
+        // Most have a power of two, and a division takes longer than all else here.
+        if sets.is_power_of_two() { hash & (sets - 1) } else { hash % sets }
     }
 
     /// Looks up sectors of a line for a load; those that must be fetched are pending from now on.

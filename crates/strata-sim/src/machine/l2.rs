@@ -223,8 +223,12 @@ impl Machine {
 
     /// Retries the requests in a slice's input queue, after an MSHR or room in the miss queue has become free.
     pub(super) fn retry_slice(&mut self, slice: u16, t: Picos) {
+        if self.slices[usize::from(slice)].held.is_empty() {
+            return;
+        }
+        let now = self.config.clock.l2.next(t).0;
         while let Some((request, since)) = self.slices[usize::from(slice)].retryable(&self.config.l2) {
-            let at = self.config.clock.l2.next(t).0.max(since);
+            let at = now.max(since);
             // The request may be gone when it has been served.
             let kind = self.requests[request].kind;
             if !self.l2_access(request, at) {

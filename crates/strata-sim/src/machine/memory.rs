@@ -10,6 +10,7 @@ use strata_core::LineAddr;
 
 impl Machine {
     /// Fetches sectors of a line of which L2 has `resident`; the request leaves L2 at L2 cycle `ready`.
+    #[inline]
     pub(super) fn fetch(
         &mut self,
         home: Home,
@@ -96,6 +97,7 @@ impl Machine {
     }
 
     /// Enqueues an access at its channel, where it arrives at `time`.
+    #[inline]
     pub(super) fn enqueue_at_channel(&mut self, access: DramAccess, time: Picos) {
         let sectors = u64::from(access.sectors.count());
         if access.dir == Dir::Write {
@@ -111,22 +113,23 @@ impl Machine {
 
     /// Advances a channel to `t`: completes requests, and retries slices whose requests it has dequeued.
     pub(super) fn run_channel(&mut self, channel: u32, t: Picos) {
-        let mut turn = std::mem::take(&mut self.turn);
-        if self.channels[channel as usize].advance(t, &mut turn) {
-            for &slice in &turn.entered {
-                self.slices[usize::from(slice)].queued -= 1;
-            }
-            for (time, tag) in turn.ended.drain(..) {
-                self.queue.push(time, Event(tag));
-            }
-            for time in turn.again.into_iter().flatten() {
-                self.queue.push(time, Event::new(Event::CHANNEL, channel));
-            }
-            turn.entered.dedup();
-            for slice in turn.entered.drain(..) {
-                self.retry_slice(slice, t);
-            }
+        let Self { channels, turn, slices, queue, .. } = self;
+        if !channels[channel as usize].advance(t, turn) {
+            return;
         }
-        self.turn = turn;
+        for &slice in &turn.entered {
+            slices[usize::from(slice)].queued -= 1;
+        }
+        for (time, tag) in turn.ended.drain(..) {
+            queue.push(time, Event(tag));
+        }
+        for time in turn.again.into_iter().flatten() {
+            queue.push(time, Event::new(Event::CHANNEL, channel));
+        }
+        turn.entered.dedup();
+        for at in 0..self.turn.entered.len() {
+            self.retry_slice(self.turn.entered[at], t);
+        }
+        self.turn.entered.clear();
     }
 }

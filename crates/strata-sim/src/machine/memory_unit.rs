@@ -62,8 +62,16 @@ impl LoadStoreUnit {
             let by_banks = u64::from(words) * LINE_BYTES * 16 / u64::from(l1.bytes_per_cycle);
             let by_tags = (lines.len() as f64 * 16.0 / l1.lines_per_cycle) as u64;
             let all = by_banks.max(by_tags);
-            for k in 0..lines.len() as u64 {
-                let _ = taken.try_push((start + all * k / lines.len() as u64) / 16);
+            // Each at its share of that, rounded down, without a division for each.
+            let count = lines.len() as u64;
+            let (share, rest) = (all / count, all % count);
+            let (mut at, mut owed) = (start, 0);
+            for _ in lines {
+                let _ = taken.try_push(at / 16);
+                (at, owed) = (at + share, owed + rest);
+                if owed >= count {
+                    (at, owed) = (at + 1, owed - count);
+                }
             }
             next += all;
         } else {

@@ -21,6 +21,8 @@ pub(super) struct Slice {
     pub(super) tags: Tags,
     /// When it takes the next request, in sixteenths of an L2 cycle.
     free: u64,
+    /// The time that zero to four whole sectors take, in sixteenths of an L2 cycle.
+    whole_times: [u64; 5],
     /// Input queue: requests that wait for an MSHR or the miss queue, in order, with the L2 cycle since when.
     pub(super) held: VecDeque<(u32, u64)>,
     /// The first of those missed, and nothing was put in since: only room can help it.
@@ -118,6 +120,7 @@ impl Slice {
         Self {
             tags: Tags::with_young(l2.sets, l2.ways, l2.eager_write_back),
             free: 0,
+            whole_times: std::array::from_fn(|sectors| u64::from(sectors as u32 * 32 * 16 / l2.bytes_per_cycle)),
             held: VecDeque::new(),
             head_misses: false,
             outstanding: 0,
@@ -270,7 +273,7 @@ impl Slice {
         now: u64,
         l2: &L2Config,
     ) -> Service {
-        let whole = u64::from((sectors.count() - partial.count()) * 32 * 16 / l2.bytes_per_cycle);
+        let whole = self.whole_times[(sectors.count() - partial.count()) as usize];
         let service = (whole + u64::from(partial.count() * l2.partial_write_cycles) * 16).max(1);
         let service = service.max(u64::from(work));
         let start = self.free.max(now * 16);

@@ -23,8 +23,9 @@ pub(super) enum RequestKind {
     Atomic,
 }
 
-/// A request for one line, on its way through the memory system.
+/// A request for one line, on its way through the memory system: one cache line of the host.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(super) struct Request {
     pub(super) line: LineAddr,
     pub(super) sectors: SectorMask,
@@ -67,6 +68,8 @@ impl Request {
         self.kind == RequestKind::Read && self.load == NONE
     }
 }
+
+const _: () = assert!(size_of::<Request>() == 64);
 
 /// Warp and instruction that a request comes from, for mechanisms that want to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -127,9 +130,8 @@ pub(super) struct LoadOp {
 impl Machine {
     /// A memory operation issues at core cycle `at`.
     pub(super) fn memory_op(&mut self, warp: u32, view: &View, op: &MicroOp, at: u64) {
-        let accesses = self.accesses(warp, op);
         let targets = view.targets(op);
-        if accesses.is_empty() {
+        if self.accesses(warp, op).next().is_none() {
             self.release_registers(warp, targets, at + 1);
             return;
         }
@@ -145,16 +147,17 @@ impl Machine {
         // What the fullest bank of L1 reads, and how many addresses the constant cache is asked for, where these decide.
         let banked = self.config.l1.lines_per_cycle > 1.0 && !stores && op.memory != MemoryClass::Atomic;
         let (mut words, mut addresses) = (0, 0);
-        for (mask, set) in &accesses {
+        let accesses = self.accesses(warp, op);
+        for (mask, set) in accesses.clone() {
             if is_shared(set) {
-                shared_cycles += shared_cycles_of(batch, set, *mask, op, &self.config.shared);
+                shared_cycles += shared_cycles_of(batch, set, mask, op, &self.config.shared);
             } else {
-                coalesce(batch, set, *mask, op.width, group, &mut lines);
+                coalesce(batch, set, mask, op.width, group, &mut lines);
                 if op.memory == MemoryClass::Atomic && self.config.l2.atomic_int_cycles > 0.0 {
                     count_atomic_work(
                         batch,
                         set,
-                        *mask,
+                        mask,
                         op.atomic == Some(AtomicNumbers::Floats),
                         &self.config.l2,
                         &mut lines,
@@ -162,13 +165,13 @@ impl Machine {
                 }
                 space = set.space;
                 if matches!(space, Space::Const | Space::Param) {
-                    addresses += distinct_addresses(batch, set, *mask);
+                    addresses += distinct_addresses(batch, set, mask);
                 } else if banked && lines.len() > 1 {
-                    words += bank_conflicts(batch, set, *mask, op.width, &self.config.shared);
+                    words += bank_conflicts(batch, set, mask, op.width, &self.config.shared);
                 }
             }
         }
-        if accesses.len() > 1 {
+        if accesses.count() > 1 {
             merge_lines(&mut lines);
         }
         let mut known = at + 1;
@@ -482,19 +485,20 @@ impl Machine {
         request
     }
 
+    #[inline]
     fn inject(&mut self, request: u32, ready: u64) {
-        let r = self.requests[request];
+        let Request { sm, kind, sectors, since, .. } = self.requests[request];
         self.stats.sent += 1;
-        self.stats.wait_mshr += ready - r.since;
-        if self.is_stack_sm(r.sm) {
+        self.stats.wait_mshr += ready - since;
+        if self.is_stack_sm(sm) {
             self.issue_to_vault(request, ready);
             return;
         }
-        let data = if r.kind == RequestKind::Read { 0 } else { r.sectors.count() };
+        let data = if kind == RequestKind::Read { 0 } else { sectors.count() };
         let leaves = self.core_time(ready);
-        let crossing = self.crossbar.send_to_slice(r.sm, leaves, data);
+        let crossing = self.crossbar.send_to_slice(sm, leaves, data);
         self.stats.wait_request_port += crossing.waited;
-        self.probe_inject(r.kind, ready - r.since, crossing.arrival - leaves);
+        self.probe_inject(kind, ready - since, crossing.arrival - leaves);
         self.queue.push(crossing.arrival, Event::new(Event::L2, request));
     }
 

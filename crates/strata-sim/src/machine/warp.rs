@@ -91,7 +91,8 @@ pub(super) struct WarpState {
 
 impl WarpState {
     pub(super) fn new() -> Self {
-        Self::with_buffers(OpBatch::with_room(), None, Vec::new())
+        // With room for the registers of a usual kernel: thousands of warps need not grow theirs segment by segment.
+        Self::with_buffers(OpBatch::with_room(), None, Vec::with_capacity(32))
     }
 
     fn with_buffers(batch: OpBatch, ahead: Option<Box<Ahead>>, ready: Vec<Ready>) -> Self {

@@ -19,8 +19,7 @@ impl Machine {
             return false;
         }
         let batch = &self.warps[index as usize].batch;
-        let accesses = self.accesses(index, op);
-        let global = accesses.iter().find(|(_, set)| set.space != Space::Shared);
+        let global = self.accesses(index, op).find(|(_, set)| set.space != Space::Shared);
         let Some(line) = global.and_then(|(_, set)| batch.first_address(set)).map(Addr::line) else { return false };
         let Some(mut first) = self.stack_of_line(line) else { return false };
         if self.is_away(line)
@@ -78,7 +77,7 @@ impl Machine {
         let mut lines_on = vec![0u32; self.stacks.as_ref()?.links.len()];
         let mut lines: Vec<LineAddr> = Vec::with_capacity(LANES);
         for op in view.ops[warp.next as usize..].iter().filter(is_access) {
-            for (_, set) in self.accesses(index, op).iter().filter(|(_, set)| set.space != Space::Shared) {
+            for (_, set) in self.accesses(index, op).filter(|(_, set)| set.space != Space::Shared) {
                 let addresses = warp.batch.lanes(set);
                 let active = || (0..LANES).filter(|lane| set.mask >> lane & 1 != 0).map(|lane| addresses[lane]);
                 let word = active().next();
