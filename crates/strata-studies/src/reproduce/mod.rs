@@ -151,13 +151,14 @@ impl Selection {
     }
 
     /// An error if a study is made whole.
-    fn check(&self, study: Study) -> Result<(), LabError> {
-        if study == Study::Of(Paper::Tom) || *self == Self::default() {
+    fn check(&self, study: Study, part: Option<&str>) -> Result<(), LabError> {
+        let judged = study == Study::Of(Paper::Uvm) && part == Some(uvm::JUDGED) && self.figure.is_none();
+        if study == Study::Of(Paper::Tom) || judged || *self == Self::default() {
             return Ok(());
         }
         let name = study.name();
         Err(LabError::Request(format!(
-            "programs and figures of `{name}` are not selected one by one; those of `tom` are"
+            "programs and figures of `{name}` are not selected one by one; those of `tom` are, and programs of `uvm` with `--part judged`"
         )))
     }
 }
@@ -183,14 +184,14 @@ pub fn reproduce(
     let mut directory = out.join(format!("reproduce-{}", request.study.name()));
     let part = request.part.as_deref();
     check_part(request.study, part)?;
-    request.selection.check(request.study)?;
+    request.selection.check(request.study, part)?;
     let runs = Runs::below(&Store::place(request.store.as_deref())?)?;
     let (mut page, rows, told): (Page, Vec<Row>, Vec<String>) = match request.study {
         Study::Of(paper) => {
             let (page, rows) = match paper {
                 Paper::Buddy => buddy::reproduce(request.effort, &directory, &runs, begins)?,
                 Paper::Cmd => cmd::reproduce(request.effort, &runs, begins)?,
-                Paper::Uvm => uvm::reproduce(request.effort, part, &runs, begins)?,
+                Paper::Uvm => uvm::reproduce(request.effort, part, &request.selection.programs, &runs, begins)?,
                 Paper::Tom => tom::reproduce(request.effort, &request.selection, &runs, begins)?,
             };
             let told = headline(paper, &rows);
@@ -240,9 +241,16 @@ mod tests {
     fn programs_are_selected_where_a_study_can_be_made_of_some() {
         let some = Selection { programs: vec!["KM".into()], figure: Some("8".into()) };
         assert_eq!(some.folder().as_deref(), Some("KM-8"));
-        let [cmd, tom] = [Paper::Cmd, Paper::Tom].map(Study::Of);
-        assert!(some.check(tom).is_ok() && Selection::default().check(cmd).is_ok());
-        assert!(some.check(cmd).expect_err("whole").to_string().contains("those of `tom` are"));
+        let [cmd, tom, uvm] = [Paper::Cmd, Paper::Tom, Paper::Uvm].map(Study::Of);
+        assert!(some.check(tom, None).is_ok() && Selection::default().check(cmd, None).is_ok());
+        let judged = Selection { figure: None, ..some.clone() };
+        assert!(judged.check(uvm, Some("judged")).is_ok() && judged.check(uvm, Some("loop")).is_err());
+        assert!(
+            some.check(cmd, None)
+                .expect_err("whole")
+                .to_string()
+                .contains("those of `tom` are, and programs of `uvm` with `--part judged`")
+        );
     }
 
     #[test]
