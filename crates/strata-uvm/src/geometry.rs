@@ -89,6 +89,11 @@ impl Geometry {
         Tree(page.0 / self.pages_per_tree())
     }
 
+    /// True if the block of a page is among these of its tree, the lowest first.
+    pub fn is_among(&self, blocks: u32, page: Page) -> bool {
+        blocks >> (self.block(page).0 % self.blocks_per_tree) & 1 != 0
+    }
+
     /// The pages of a block.
     pub fn pages(&self, block: Block) -> Range<u32> {
         block.0 * self.pages_per_block..(block.0 + 1) * self.pages_per_block

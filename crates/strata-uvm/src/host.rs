@@ -49,6 +49,7 @@ impl Uvm {
         if self.managed.contains(&start) {
             self.space.allocate(start, size, name);
             self.recency.grow(&self.space);
+            self.uses.grow(self.space.trees.len(), self.space.allocations().len());
         } else {
             self.unmanaged.push((start, size.0.div_ceil(self.space.geometry.page_bytes)));
         }

@@ -69,7 +69,7 @@ pub(crate) fn in_loop(config: &Config) -> Result<Option<Box<dyn crate::Predictor
     let refused = |error: &dyn std::fmt::Display| {
         MechanismError::Request(format!(
             "uvm.predictor: {error}; it takes `shipped`, `paper`, `stride`, `markov`, `stride:root`, a checkpoint of \
-             `strata prefetch train`, or a trace of `uvm.trace=on` (`.parquet`)"
+             `strata prefetch train`, or `uses.parquet` of a run with `uvm.trace=uses`"
         ))
     };
     if config.predictor.ends_with(".parquet") {

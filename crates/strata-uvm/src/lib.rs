@@ -24,6 +24,7 @@
 
 mod evict;
 mod faults;
+mod gate;
 pub mod geometry;
 mod gmmu_file;
 mod host;
@@ -47,6 +48,7 @@ pub mod stats;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod uses;
 
 pub use mechanism::register;
 pub use model::{Fullest, Handle, Machine, Uvm};

@@ -129,18 +129,22 @@ impl Prepared for PreparedUnified {
         stats::add_rates(prefix, stats);
     }
 
-    /// `uvm.json`, a picture of every allocation's heat, and `gmmu.parquet` if requests were kept.
+    /// `uvm.json`, a picture of every allocation's heat, and `gmmu.parquet` and `uses.parquet` if requests were kept.
     fn save(&self, folder: &Path) -> Result<(), MechanismError> {
         self.handle.look(|uvm| {
             let path = folder.join("uvm.json");
             files::write_text(&path, &format!("{:#}\n", seen(uvm, self.core_khz)))
                 .map_err(|e| MechanismError::io("write", &path, e))?;
             page_heat::save(uvm, folder)?;
-            if !self.config.trace {
-                return Ok(());
+            let kept = [
+                (self.config.trace, "gmmu.parquet", uvm.requests()),
+                (self.config.keeps_uses, "uses.parquet", uvm.uses()),
+            ];
+            for (_, name, requests) in kept.into_iter().filter(|(keeps, ..)| *keeps) {
+                let path = folder.join(name);
+                gmmu_file::write(&path, requests).map_err(|e| MechanismError::io("write", &path, e))?;
             }
-            let path = folder.join("gmmu.parquet");
-            gmmu_file::write(&path, uvm.requests()).map_err(|e| MechanismError::io("write", &path, e))
+            Ok(())
         })
     }
 }

@@ -12,12 +12,14 @@ use crate::server::Server;
 use crate::service::Service;
 use crate::settings::{Config, Model, Trigger};
 use crate::space::{Flags, Space};
-use crate::stats::Counts;
+use crate::stats::{Counts, LEFT};
 use crate::transfer::Channels;
+use crate::uses::Uses;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strata_core::random::SplitMix64;
 use strata_core::{Addr, Bytes, HostEvent};
+use strata_learn::access::Unit;
 use strata_sim::seam::{AccessInfo, Action, Actions, FaultId, PageId, Paging, SideCount, StoredPages, Token, Walk};
 use strata_sim::time::{Clock, Cycles, Picos};
 
@@ -89,6 +91,7 @@ pub struct Uvm {
     pub(crate) prefetcher_when_full: Option<Box<dyn Prefetcher>>,
     pub(crate) eviction: Box<dyn Eviction>,
     pub(crate) recency: Recency,
+    pub(crate) uses: Uses,
     pub(crate) random: SplitMix64,
     pub(crate) channels: Channels,
     pub(crate) place: Place,
@@ -125,7 +128,9 @@ impl Uvm {
         predictor: Option<Box<dyn Predictor>>,
     ) -> Result<Self, String> {
         let geometry = Geometry::new(config.page_size, managed.start);
-        let eviction = evict::named(&config.eviction);
+        let prefetcher = prefetch::named(&config.prefetcher, &config, predictor)?;
+        let foresees = config.eviction_is_the_models && prefetcher.unit() == Unit::Root;
+        let eviction = evict::named(if foresees { "foreseen" } else { &config.eviction });
         let when_full = config.prefetcher_when_full.as_ref();
         let memory = config.device_memory.unwrap_or(machine.memory);
         Ok(Self {
@@ -133,10 +138,11 @@ impl Uvm {
             space: Space::new(geometry),
             clock: Clock::from_khz(machine.core_khz),
             managed,
-            prefetcher: prefetch::named(&config.prefetcher, &config, predictor)?,
+            prefetcher,
             prefetcher_when_full: when_full.map(|name| prefetch::named(name, &config, None)).transpose()?,
             recency: Recency::new(eviction.by_page()),
             eviction,
+            uses: Uses::default(),
             random: SplitMix64::new(config.seed),
             channels: Channels::default(),
             place: Place::new(&config),
@@ -144,7 +150,7 @@ impl Uvm {
             thrashing: config.thrashing.then(Thrashing::default),
             service: Service::default(),
             server: Server::default(),
-            recorder: Recorder::new(machine.sms_per_tpc, config.trace),
+            recorder: Recorder::new(machine.sms_per_tpc, config.trace, config.keeps_uses),
             batch: Vec::new(),
             predictions: Predictions::new(config.predictions_in_flight),
             memory: memory.0 / config.page_size.0,
@@ -189,6 +195,11 @@ impl Uvm {
     /// Requests to the GMMU, if the settings keep them.
     pub fn requests(&self) -> &[GmmuRequest] {
         self.recorder.kept()
+    }
+
+    /// The first access of each launch to each 64 KB block, if the settings keep them.
+    pub fn uses(&self) -> &[GmmuRequest] {
+        self.recorder.uses()
     }
 
     /// Walks to each page of an allocation.
@@ -256,6 +267,17 @@ impl Uvm {
         }
     }
 
+    /// A page is accessed, wherever it is: what that tells of its root and its block.
+    #[inline]
+    fn note_use(&mut self, page: Page, access: &AccessInfo, now: Picos) {
+        let geometry = &self.space.geometry;
+        let tree = geometry.tree(page);
+        if self.uses.accessed(tree, self.space.owner(page), access.kernel, now) {
+            self.prefetcher.used(access.kernel, geometry.address(geometry.first_page(tree)));
+        }
+        self.recorder.accessed(access.kernel, page, geometry);
+    }
+
     /// A page on the device is accessed.
     #[inline]
     fn access_here(&mut self, page: Page, write: bool) {
@@ -275,9 +297,10 @@ impl Paging for Uvm {
         true
     }
 
-    fn touched(&mut self, page: PageId, access: &AccessInfo, _: Picos) {
+    fn touched(&mut self, page: PageId, access: &AccessInfo, now: Picos) {
         let page = self.space.geometry.page(page);
         if self.space.is_managed(page) {
+            self.note_use(page, access, now);
             self.access_here(page, access.write);
         }
     }
@@ -313,6 +336,7 @@ impl Paging for Uvm {
         let weight = if self.config.walks_by_sector { u64::from(access.sectors) } else { 1 };
         let here = self.space.is_valid(page);
         self.space.heat[page.0 as usize] += 1;
+        self.note_use(page, access, now);
         if self.records {
             let (address, array) = (self.space.geometry.address(page), self.space.allocation(page).start);
             let request = self.recorder.note(access, address, array, here, self.clock.passed(now).0);
@@ -394,7 +418,10 @@ impl Paging for Uvm {
     }
 
     fn counts(&self) -> Vec<SideCount> {
-        self.counts.list()
+        let mut counts = self.counts.list();
+        // Nobody else leaves what was predicted.
+        counts.retain(|count| count.name != LEFT || self.prefetcher.unit() == Unit::Root);
+        counts
     }
 }
 

@@ -69,15 +69,25 @@ impl Uvm {
         }
     }
 
-    /// The pages of the addresses that were named, ascending: their blocks or roots, if those are what is predicted.
+    /// The pages of the addresses that were named, ascending: their blocks, if those are what is predicted; if it is roots, these in the order in
+    /// which they were named, and of each what is worth bringing.
     fn pages_named(&mut self) -> Vec<Page> {
         let (space, geometry) = (&self.space, &self.space.geometry);
         let unit = self.prefetcher.unit();
         let mut pages = Vec::new();
+        let mut trees = Vec::new();
         for &address in &self.predictions.addresses {
             let page = self.managed.contains(&address).then(|| geometry.page_at(address));
             match page.filter(|&page| space.is_managed(page)) {
-                Some(page) if unit == Unit::Root => pages.extend(space.pages_of(geometry.tree(page)).map(Page)),
+                Some(page) if unit == Unit::Root => {
+                    let tree = geometry.tree(page);
+                    if !trees.contains(&tree) {
+                        trees.push(tree);
+                        let wanted = self.prefetcher.wanted(geometry.address(geometry.first_page(tree)));
+                        let all = space.pages_of(tree).map(Page);
+                        pages.extend(all.filter(|&page| wanted.is_none_or(|blocks| geometry.is_among(blocks, page))));
+                    }
+                }
                 Some(page) if unit == Unit::Block || self.config.prediction_brings_block => {
                     let block = geometry.pages(geometry.block(page)).map(Page);
                     pages.extend(block.filter(|&page| space.is_managed(page)));
@@ -86,8 +96,10 @@ impl Uvm {
                 None => self.counts.predicted_elsewhere += 1,
             }
         }
-        pages.sort_unstable();
-        pages.dedup();
+        if unit != Unit::Root {
+            pages.sort_unstable();
+            pages.dedup();
+        }
         pages
     }
 
@@ -102,22 +114,40 @@ impl Uvm {
         }
         pages.retain(|&page| self.space.is_absent(page));
         self.counts.predicted_late += (named - pages.len()) as u64;
-        for &page in &pages {
-            self.note_migration(page, true, now);
-        }
         let numbers: Vec<u32> = pages.iter().map(|page| page.0).collect();
-        for run in runs(&numbers) {
-            for page in run.clone().map(Page) {
-                self.space.queue(page);
-                let flags = self.space.flags_mut(page);
-                for flag in [Flags::PREFETCHED, Flags::COVERED, Flags::PREDICTED] {
-                    flags.set(flag);
+        if self.prefetcher.unit() == Unit::Root {
+            let tree = |page: u32| self.space.geometry.tree(Page(page));
+            let roots: Vec<_> =
+                numbers.chunk_by(|a, b| tree(*a) == tree(*b)).map(|root| (tree(root[0]), root)).collect();
+            for (rank, (tree, pages)) in (1..).zip(roots) {
+                if !self.is_worth_bringing(tree, pages, rank, now) {
+                    self.counts.predicted_left += pages.len() as u64;
+                    continue;
                 }
+                self.queue_predicted(pages, now);
+                self.ask_for_root(runs(pages), now, out);
+                self.make_room(now, out);
             }
-            self.counts.prefetches += u64::from(run.end - run.start);
-            self.ask_for_predicted(run, now, out);
+        } else {
+            self.queue_predicted(&numbers, now);
+            for run in runs(&numbers) {
+                self.ask_for_predicted(run, now, out);
+            }
         }
         self.make_room(now, out);
         self.begin_read(now, out);
+    }
+
+    /// Pages are on their way because a prediction named them.
+    fn queue_predicted(&mut self, pages: &[u32], now: Picos) {
+        for &page in pages {
+            self.note_migration(Page(page), true, now);
+            self.space.queue(Page(page));
+            let flags = self.space.flags_mut(Page(page));
+            for flag in [Flags::PREFETCHED, Flags::COVERED, Flags::PREDICTED] {
+                flags.set(flag);
+            }
+        }
+        self.counts.prefetches += pages.len() as u64;
     }
 }

@@ -1,6 +1,6 @@
 //! Requests to the GMMU with the thirteen features of the prefetching paper (Figure 3), for learning.
 
-use crate::geometry::{BLOCK_BYTES, TREE_BYTES};
+use crate::geometry::{BLOCK_BYTES, Geometry, Page, TREE_BYTES};
 use strata_core::Addr;
 use strata_learn::access::Access;
 use strata_sim::seam::AccessInfo;
@@ -23,6 +23,14 @@ pub struct GmmuRequest {
     pub root_delta: i64,
 }
 
+/// First accesses of launches to blocks.
+#[derive(Default, Debug)]
+struct Uses {
+    /// By block: the launch that accessed it last.
+    launches: Vec<u32>,
+    kept: Vec<GmmuRequest>,
+}
+
 /// Gives requests their features, and keeps them if somebody wants that.
 #[derive(Debug)]
 pub(crate) struct Recorder {
@@ -30,11 +38,13 @@ pub(crate) struct Recorder {
     last: Vec<Option<[u64; 3]>>,
     sms_per_tpc: u32,
     kept: Option<Vec<GmmuRequest>>,
+    uses: Option<Uses>,
 }
 
 impl Recorder {
-    pub(crate) fn new(sms_per_tpc: u32, keep: bool) -> Self {
-        Self { last: Vec::new(), sms_per_tpc: sms_per_tpc.max(1), kept: keep.then(Vec::new) }
+    pub(crate) fn new(sms_per_tpc: u32, keep: bool, keep_uses: bool) -> Self {
+        let (kept, uses) = (keep.then(Vec::new), keep_uses.then(Uses::default));
+        Self { last: Vec::new(), sms_per_tpc: sms_per_tpc.max(1), kept, uses }
     }
 
     /// The features of a request to `page`, first byte of a page of the array at `array`.
@@ -71,6 +81,29 @@ impl Recorder {
             kept.push(request);
         }
         request
+    }
+
+    /// A launch accesses a page: the first time of its 64 KB block is kept, if somebody wants that, whether a TLB translates it or not, without what only
+    /// a request to the GMMU has.
+    #[inline]
+    pub(crate) fn accessed(&mut self, launch: u32, page: Page, geometry: &Geometry) {
+        let Some(Uses { launches, kept }) = &mut self.uses else { return };
+        let block = geometry.block(page);
+        let number = block.0 as usize;
+        if launches.len() <= number {
+            launches.resize(number + 1, 0);
+        }
+        if std::mem::replace(&mut launches[number], launch) != launch {
+            let first = geometry.address(Page(geometry.pages(block).start)).0;
+            let access = Access { kernel: launch, page: first, ..Access::default() };
+            let (block, root) = (first, first / TREE_BYTES * TREE_BYTES);
+            kept.push(GmmuRequest { access, block, root, page_delta: 0, block_delta: 0, root_delta: 0 });
+        }
+    }
+
+    /// The first accesses of launches to blocks.
+    pub(crate) fn uses(&self) -> &[GmmuRequest] {
+        self.uses.as_ref().map_or(&[], |uses| &uses.kept)
     }
 
     /// What was kept.

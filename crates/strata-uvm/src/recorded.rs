@@ -1,80 +1,107 @@
-//! What a run before touched, in its order: as near as a prefetcher of this machine can come to knowing what follows.
+//! What a run before used, in its order: what a prefetcher of roots could do that knew what follows.
 //!
-//! The blocks that each launch touches are known in the order of their first touch. From the furthest that was touched, the
-//! next ones are named, so many ahead; of later launches only blocks that no launch has touched before, since others may be
-//! written back and leave between launches.
+//! The launches of a program use the same roots in every run, in nearly the same order. So the uses that are still to come are
+//! known at any time: the next ones are named, so many ahead, of each root the 64 KB blocks that are accessed from then on; and
+//! what has to leave is what is used last (`uvm.eviction=foreseen`). What that costs is what it costs any predictor.
 
 use crate::Predictor;
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::geometry::{BLOCK_BYTES, TREE_BYTES};
+use crate::uses::NEVER;
+use rustc_hash::FxHashMap;
 use std::path::Path;
 use strata_core::Addr;
 use strata_learn::LearnError;
 use strata_learn::access::{Access, Unit};
 use strata_learn::trace_file;
 
-/// A block that a launch touches.
-#[derive(Clone, Copy, Debug)]
-struct Touch {
-    kernel: u32,
-    block: u64,
-    /// No launch has touched it before.
-    is_new: bool,
+/// What is to become of a root.
+#[derive(Clone, Debug, Default)]
+struct Future {
+    /// Launches that use it, and the places of these uses among all, ascending.
+    uses: Vec<(u32, usize)>,
+    /// The blocks that are accessed in each of these launches or later.
+    blocks: Vec<u32>,
+    /// Uses that have been.
+    done: usize,
 }
 
 pub(crate) struct Recorded {
-    touches: Vec<Touch>,
-    /// Where each is.
-    places: FxHashMap<(u32, u64), usize>,
-    /// Blocks ahead.
+    /// The roots in the order of their uses.
+    order: Vec<u64>,
+    roots: FxHashMap<u64, Future>,
+    /// Roots ahead.
     lead: usize,
-    /// Behind the furthest that was touched; behind the last that was named.
-    touched: usize,
-    named: usize,
-    kernel: u32,
+    /// Behind the furthest use that has been.
+    place: usize,
+    /// There was a use since it named what follows.
+    is_due: bool,
 }
 
 impl Recorded {
-    /// Of a trace.
+    /// Of the uses that a run kept.
     pub(crate) fn load(path: &Path, lead: usize) -> Result<Self, LearnError> {
         Ok(Self::of(&trace_file::read(path)?, lead))
     }
 
-    fn of(requests: &[Access], lead: usize) -> Self {
-        let (mut touches, mut places, mut before) = (Vec::new(), FxHashMap::default(), FxHashSet::default());
-        for request in requests {
-            let (kernel, block) = (request.kernel, request.page / Unit::Block.bytes());
-            if let std::collections::hash_map::Entry::Vacant(place) = places.entry((kernel, block)) {
-                place.insert(touches.len());
-                touches.push(Touch { kernel, block, is_new: before.insert(block) });
+    pub(crate) fn of(uses: &[Access], lead: usize) -> Self {
+        let (mut order, mut roots) = (Vec::new(), FxHashMap::<u64, Future>::default());
+        for one in uses {
+            let root = one.page / TREE_BYTES;
+            let future = roots.entry(root).or_default();
+            if future.uses.last().is_none_or(|&(launch, _)| launch != one.kernel) {
+                future.uses.push((one.kernel, order.len()));
+                future.blocks.push(0);
+                order.push(root);
+            }
+            if let Some(blocks) = future.blocks.last_mut() {
+                *blocks |= 1 << (one.page % TREE_BYTES / BLOCK_BYTES);
             }
         }
-        Self { touches, places, lead, touched: 0, named: 0, kernel: 0 }
+        for future in roots.values_mut() {
+            let mut later = 0;
+            for blocks in future.blocks.iter_mut().rev() {
+                later |= *blocks;
+                *blocks = later;
+            }
+        }
+        Self { order, roots, lead, place: 0, is_due: false }
+    }
+
+    fn future(&self, root: Addr) -> Option<&Future> {
+        self.roots.get(&(root.0 / TREE_BYTES))
     }
 }
 
 impl Predictor for Recorded {
     fn unit(&self) -> Unit {
-        Unit::Block
+        Unit::Root
     }
 
-    fn observe(&mut self, request: &Access) -> bool {
-        let block = request.page / Unit::Block.bytes();
-        let Some(&place) = self.places.get(&(request.kernel, block)) else { return false };
-        self.touched = self.touched.max(place + 1);
-        if request.kernel != self.kernel {
-            // What was named of this launch when it had not begun may have left.
-            self.kernel = request.kernel;
-            self.named = place;
-        }
-        self.named < self.touches.len().min(self.touched + self.lead)
+    fn observe(&mut self, _: &Access) -> bool {
+        std::mem::take(&mut self.is_due)
     }
 
     fn predict(&mut self, addresses: &mut Vec<Addr>) {
-        let upto = self.touches.len().min(self.touched + self.lead);
-        let ahead = &self.touches[self.named.min(upto)..upto];
-        let wanted = ahead.iter().filter(|touch| touch.is_new || touch.kernel <= self.kernel);
-        addresses.extend(wanted.map(|touch| Addr(touch.block * Unit::Block.bytes())));
-        self.named = upto;
+        let ahead = self.order.iter().enumerate().skip(self.place).take(self.lead);
+        addresses.extend(ahead.map(|(_, root)| Addr(root * TREE_BYTES)));
+    }
+
+    fn used(&mut self, launch: u32, root: Addr) {
+        let Some(future) = self.roots.get_mut(&(root.0 / TREE_BYTES)) else { return };
+        while let Some(&(_, place)) = future.uses.get(future.done).filter(|(of, _)| *of <= launch) {
+            future.done += 1;
+            self.place = self.place.max(place + 1);
+            self.is_due = true;
+        }
+    }
+
+    fn next_use(&self, root: Addr) -> Option<u64> {
+        let next = self.future(root).and_then(|future| future.uses.get(future.done));
+        Some(next.map_or(NEVER, |&(_, place)| place.saturating_sub(self.place) as u64))
+    }
+
+    fn wanted(&self, root: Addr) -> Option<u32> {
+        Some(self.future(root).and_then(|f| f.blocks.get(f.done.saturating_sub(1))).copied().unwrap_or(0))
     }
 }
 
@@ -82,22 +109,29 @@ impl Predictor for Recorded {
 mod tests {
     use super::*;
 
+    const MB: u64 = 1 << 20;
+
     #[test]
-    fn what_was_touched_is_named_in_its_order_and_so_far_ahead() {
-        let request = |kernel, block: u64| Access { kernel, page: block << 16, ..Access::default() };
-        let trace = [(0, 5), (0, 5), (0, 2), (0, 7), (1, 5), (1, 9)].map(|(kernel, block)| request(kernel, block));
+    fn what_was_used_is_named_in_its_order_and_so_far_ahead() {
+        // Launches and blocks: roots 1 and 0, then 1 and 2.
+        let trace = [(1, 32), (1, 33), (1, 5), (2, 40), (2, 70)];
+        let trace = trace.map(|(kernel, block)| Access { kernel, page: block * BLOCK_BYTES, ..Access::default() });
         let mut recorded = Recorded::of(&trace, 2);
-        let mut names = |kernel, block: u64| {
+        let root = |number: u64| Addr(number * 2 * MB);
+        let distances = |recorded: &Recorded| [0, 1, 2, 3].map(|number| recorded.next_use(root(number)));
+        let mut uses = |launch, number| {
+            recorded.used(launch, root(number));
             let mut addresses = Vec::new();
-            if recorded.observe(&request(kernel, block)) {
+            if recorded.observe(&Access::default()) {
                 recorded.predict(&mut addresses);
             }
-            addresses.iter().map(|address| address.0 >> 16).collect::<Vec<_>>()
+            let named: Vec<u64> = addresses.iter().map(|address| address.0 / (2 * MB)).collect();
+            (named, distances(&recorded), recorded.wanted(root(1)))
         };
-        assert_eq!(names(0, 5), [5, 2, 7]);
-        assert!(names(0, 5).is_empty());
-        assert!(names(0, 2).is_empty(), "block 5 may leave before the next launch");
-        assert_eq!(names(0, 7), [9], "nobody has touched it before");
-        assert_eq!(names(1, 5), [5, 9]);
+        let all = Some(1 | 1 << 1 | 1 << 8);
+        assert_eq!(uses(1, 1), (vec![0, 1], [Some(0), Some(1), Some(2), Some(NEVER)], all));
+        assert_eq!(uses(1, 1).0, [0; 0], "that was no other use");
+        assert_eq!(uses(1, 0), (vec![1, 2], [Some(NEVER), Some(0), Some(1), Some(NEVER)], all));
+        assert_eq!(uses(2, 1), (vec![2], [Some(NEVER), Some(NEVER), Some(0), Some(NEVER)], Some(1 << 8)));
     }
 }

@@ -12,6 +12,7 @@ use crate::space::{Flags, runs};
 use crate::transfer::{Incoming, pages_of};
 use std::collections::VecDeque;
 use std::ops::Range;
+use strata_learn::access::Unit;
 use strata_sim::seam::Actions;
 use strata_sim::time::Picos;
 
@@ -107,6 +108,14 @@ impl Uvm {
         }
     }
 
+    /// The pages of a root that nobody has faulted for, as runs: one request.
+    pub(crate) fn ask_for_root(&mut self, runs: Vec<Range<u32>>, now: Picos, out: &mut Actions) {
+        let since = self.cycle(now);
+        self.counts.predicted_queued += runs.iter().map(|run| u64::from(run.end - run.start)).sum::<u64>();
+        let transfers = runs.into_iter().map(|run| pages_of(vec![run], 0, since)).collect();
+        self.ask_host(Request { transfers, demanded: false, since }, now, out);
+    }
+
     /// Pages that nobody has faulted for: they join a transfer that waits, or are asked for on their own.
     pub(crate) fn ask_for_predicted(&mut self, run: Range<u32>, now: Picos, out: &mut Actions) {
         let count = run.end - run.start;
@@ -156,17 +165,19 @@ impl Uvm {
     }
 
     /// Somebody waits for a page that is on its way without having been faulted for: if it is still to be submitted, its 64 KB
-    /// block goes to those that are waited for.
+    /// block goes to those that are waited for; if roots are predicted, its root, as if nobody had predicted it.
     pub(crate) fn promote(&mut self, page: Page, now: Picos, out: &mut Actions) {
         let flags = self.space.flags_mut(page);
         if !self.config.demand_first || flags.has(Flags::URGENT) {
             return;
         }
         flags.set(Flags::URGENT);
+        let by_root = self.prefetcher.unit() == Unit::Root;
         let geometry = &self.space.geometry;
-        let block = geometry.pages(geometry.block(page));
-        let mut pages = self.server.withdraw(&block);
-        pages.extend(self.channels.withdraw(&block));
+        let (block, tree) = (geometry.block(page), geometry.tree(page));
+        let unit = if by_root { self.space.pages_of(tree) } else { geometry.pages(block) };
+        let mut pages = self.server.withdraw(&unit);
+        pages.extend(self.channels.withdraw(&unit));
         if pages.is_empty() {
             return;
         }
@@ -177,7 +188,13 @@ impl Uvm {
             self.space.flags_mut(Page(page)).set(Flags::URGENT);
         }
         let since = self.cycle(now);
-        let transfers = vec![pages_of(runs(&pages), 0, since)];
+        let transfers = if by_root {
+            // What is waited for comes first, as with a fault.
+            let (first, rest): (Vec<u32>, Vec<u32>) = pages.into_iter().partition(|&other| other <= page.0);
+            runs(&first).into_iter().chain(runs(&rest)).map(|run| pages_of(vec![run], 0, since)).collect()
+        } else {
+            vec![pages_of(runs(&pages), 0, since)]
+        };
         self.ask_host(Request { transfers, demanded: true, since }, now, out);
         self.begin_read(now, out);
     }

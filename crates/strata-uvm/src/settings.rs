@@ -121,7 +121,7 @@ pub const SETTINGS: &[Setting] = &[
         "prediction_top",
         "3",
         Allowed::Whole(1, 64),
-        "pages, blocks or roots that a prediction names at most; of a trace, blocks ahead",
+        "pages, blocks or roots that a prediction names at most; of what a run used, roots ahead",
         "choice: see `prediction_confidence`; prefetching paper, section 4: 1"
     ),
     setting!(
@@ -132,10 +132,17 @@ pub const SETTINGS: &[Setting] = &[
         "choice, with `prediction_top`: by a predictor that had not seen backprop, on backprop; prefetching paper: none (0)"
     ),
     setting!(
+        "prediction_gate",
+        "on",
+        Allowed::Choice(&["off", "on"]),
+        "where memory is full, a predicted root comes only in the place of one that is foreseen to be used later",
+        "choice: see docs/learned-prefetching.md"
+    ),
+    setting!(
         "predictor",
         "shipped",
         Allowed::Text,
-        "checkpoint of the learned prefetcher (`strata prefetch train`); `shipped`: the one of the next 2 MB that comes with the project; `paper`: the one of pages; `stride`, `markov`, `stride:root`: tables in its place; a trace of `uvm.trace=on`: what that run touched first, in its order, `prediction_top` blocks ahead",
+        "checkpoint of the learned prefetcher (`strata prefetch train`); `shipped`: the one of the next 2 MB that comes with the project; `paper`: the one of pages; `stride`, `markov`, `stride:root`: tables in its place; `uses.parquet` of a run with `uvm.trace=uses`: what that run used, in its order, `prediction_top` roots ahead",
         "prefetching paper, section 7.1: pre-trained on five programs with other inputs"
     ),
     setting!(
@@ -148,9 +155,9 @@ pub const SETTINGS: &[Setting] = &[
     setting!(
         "eviction",
         "model",
-        Allowed::Choice(&["model", "lru", "tree", "sequential", "random", "lfu", "lru-page", "driver"]),
-        "what leaves: the least recent 2 MB, a block with what the tree says, a block, a random page, the least used 2 MB, a page, the 2 MB that came first",
-        "UVMSmart -eviction_policy 0 (lru); driver: uvm_pmm_gpu.c"
+        Allowed::Choice(&["model", "lru", "tree", "sequential", "random", "lfu", "lru-page", "driver", "foreseen"]),
+        "what leaves: the least recent 2 MB, a block with what the tree says, a block, a random page, the least used 2 MB, a page, the 2 MB that came first, the 2 MB that are foreseen to be used last; of a learned prefetcher of roots `model` is `foreseen`",
+        "UVMSmart -eviction_policy 0 (lru); driver: uvm_pmm_gpu.c; foreseen: choice, Belady's rule with how long ago each 2 MB were used, and used before that"
     ),
     setting!(
         "invalidate_clean",
@@ -212,7 +219,7 @@ pub const SETTINGS: &[Setting] = &[
         "priority",
         "fifo",
         Allowed::Choice(&["fifo", "demand"]),
-        "who goes first: who asked first, or what somebody waits for; a prefetched 64 KB block is moved forward when it is touched before it was given to the copy engine, and what the host waits for before what makes room",
+        "who goes first: who asked first, or what somebody waits for; a prefetched 64 KB block (or root, if those are predicted) is moved forward when it is touched before it was given to the copy engine, and what the host waits for before what makes room",
         "UVMSmart and the driver (fifo); demand: choice"
     ),
     setting!(
@@ -309,9 +316,9 @@ pub const SETTINGS: &[Setting] = &[
     setting!(
         "trace",
         "off",
-        Allowed::Choice(&["off", "on"]),
-        "keep one record per request to the GMMU, saved as gmmu.parquet",
-        "choice: large"
+        Allowed::Choice(&["off", "uses", "on"]),
+        "keep the first access of every launch to every 64 KB, saved as uses.parquet; or that and one record per request to the GMMU, saved as gmmu.parquet",
+        "choice: gmmu.parquet is large"
     ),
     setting!("seed", "1", Allowed::Whole(0, 1 << 62), "seed of random prefetching and eviction", "choice"),
 ];
@@ -388,9 +395,12 @@ pub struct Config {
     pub prediction_request: Bytes,
     pub prediction_top: usize,
     pub prediction_confidence: f64,
+    pub prediction_gate: bool,
     pub predictor: String,
     pub fine_tune: Option<u64>,
     pub eviction: String,
+    /// Nobody chose it.
+    pub eviction_is_the_models: bool,
     pub invalidate_clean: bool,
     pub free_buffer: f64,
     pub reserve_recent: f64,
@@ -414,6 +424,7 @@ pub struct Config {
     pub adaptive: bool,
     pub walks_by_sector: bool,
     pub trace: bool,
+    pub keeps_uses: bool,
     pub seed: u64,
 }
 
@@ -450,9 +461,11 @@ impl Config {
             prediction_request: values.size("prediction_request"),
             prediction_top: values.whole("prediction_top") as usize,
             prediction_confidence: values.real("prediction_confidence"),
+            prediction_gate: on("prediction_gate"),
             predictor: values.text("predictor").to_owned(),
             fine_tune: Some(values.whole("fine_tune")).filter(|&instructions| instructions > 0),
             eviction: choice("eviction", "lru", "driver"),
+            eviction_is_the_models: values.text("eviction") == "model",
             invalidate_clean: on("invalidate_clean"),
             free_buffer: values.real("free_buffer"),
             reserve_recent: values.real("reserve_recent"),
@@ -484,6 +497,7 @@ impl Config {
             adaptive: on("adaptive"),
             walks_by_sector: values.text("walks") == "sector",
             trace: on("trace"),
+            keeps_uses: values.text("trace") != "off",
             seed: values.whole("seed"),
         };
         let errors = config.contradictions();

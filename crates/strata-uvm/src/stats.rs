@@ -39,6 +39,7 @@ counts! {
     predicted_nothing: "predictions.of_nothing", Events, "of those, the ones that named no page: it did not know";
     predicted_elsewhere: "predictions.elsewhere", Pages, "predicted pages that belong to no allocation: dropped";
     predicted_here: "predictions.here", Pages, "predicted pages that were on the device or on their way already: dropped";
+    predicted_left: "predictions.left", Pages, "predicted pages that were not worth what would have had to leave for them: dropped";
     predicted_late: "predictions.late", Pages, "predicted pages that were asked for while the prediction was made: dropped";
     predicted_queued: "predictions.queued", Pages, "predicted pages put into the queue to the device";
     predicted_rode: "predictions.rode", Pages, "of those, the ones that travel with the rest of a faulted block";
@@ -68,6 +69,9 @@ counts! {
     stall_queue: "stall.queue", Cycles, "core cycles that faulted pages waited for transfers before theirs";
     stall_transfer: "stall.transfer", Cycles, "core cycles of the transfers of faulted pages";
 }
+
+/// What only a predictor of roots counts.
+pub(crate) const LEFT: &str = "uvm.predictions.left";
 
 /// Adds the rates of a launch or a run to its tree; `prefix` is the machine's.
 pub fn add_rates(prefix: &str, stats: &mut Stats) {

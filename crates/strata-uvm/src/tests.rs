@@ -1,6 +1,7 @@
 //! Unified memory in a machine: nothing is lost, faults come when they should, times are those of the link.
 
 mod predictions;
+mod roots;
 mod serving;
 
 use crate::{Config, Counts, Handle, Machine as Gpu, Predictor, SETTINGS, Uvm};
@@ -136,7 +137,11 @@ fn random_warps(random: &mut SplitMix64, size: u64, length: usize) -> Vec<Vec<In
 /// Kernels of random touches, with prefetches, advice, host accesses and synchronisations between them.
 fn torture(set: &[&str], kernels: u32) -> Result<Counts, MachineError> {
     const SIZE: u64 = 20 * MB;
-    let predictor = set.contains(&LEARNED).then(|| Box::new(predictions::OneMegabyteOn(0)) as Box<dyn Predictor>);
+    let predictor = match set.contains(&LEARNED) {
+        true if set.iter().any(|set| set.ends_with(":root")) => roots::RootsOn::boxed(2),
+        true => Some(Box::new(predictions::OneMegabyteOn(0)) as Box<dyn Predictor>),
+        false => None,
+    };
     let mut bench = Bench::with_predictor(set, 0, predictor);
     bench.tell(&HostEvent::Alloc(Allocation::on_device(0, "a", Addr(BASE), Bytes(SIZE))));
     // Some of it holds what the host wrote.
@@ -173,7 +178,7 @@ const LEARNED: &str = "uvm.prefetcher=learned";
 
 #[test]
 fn every_load_gets_the_right_data_whatever_leaves() {
-    for eviction in ["lru", "tree", "sequential", "random", "lfu", "lru-page", "driver"] {
+    for eviction in ["lru", "tree", "sequential", "random", "lfu", "lru-page", "driver", "foreseen"] {
         for model in ["uvmsmart", "driver"] {
             let set = [SMALL, &format!("uvm.eviction={eviction}"), &format!("uvm.model={model}")];
             let counts = torture(&set, 5).unwrap_or_else(|e| panic!("{set:?}: {e}"));

@@ -250,7 +250,7 @@ impl Uvm {
         match self.channels.reading.take() {
             Some(Incoming::Pages { runs, batch, .. }) => {
                 for pages in &runs {
-                    self.pages_come(pages, out);
+                    self.pages_come(pages, now, out);
                 }
                 self.service.awaited -= u32::from(batch);
                 if batch && self.service.awaited == 0 {
@@ -264,8 +264,9 @@ impl Uvm {
         self.make_room_later(now, out);
     }
 
-    fn pages_come(&mut self, pages: &Range<u32>, out: &mut Actions) {
+    fn pages_come(&mut self, pages: &Range<u32>, now: Picos, out: &mut Actions) {
         out.push(Action::Arrive(self.space.geometry.range(pages)));
+        self.uses.arrived(self.space.geometry.tree(Page(pages.start)), now);
         for page in pages.clone().map(Page) {
             let flags = self.space.flags(page);
             self.counts.migrated += 1;
@@ -288,12 +289,16 @@ impl Uvm {
         }
     }
 
-    /// True if there is less room than all that is to come needs.
-    fn lacks_room(&self) -> bool {
+    /// True if there is less room than all that is to come needs, and so much more.
+    pub(crate) fn lacks_room_for(&self, more: u64) -> bool {
         let capacity = self.capacity();
         let buffer = (self.config.free_buffer * capacity as f64) as u64;
         let Channels { used, queued, leaving, .. } = self.channels;
-        capacity * SHARES + leaving < buffer * SHARES + used + queued
+        capacity * SHARES + leaving < buffer * SHARES + used + queued + more
+    }
+
+    fn lacks_room(&self) -> bool {
+        self.lacks_room_for(0)
     }
 
     /// Makes room when those who waited for the pages that have just come are under way: these pages are in use then.
@@ -312,6 +317,9 @@ impl Uvm {
                 recency: &self.recency,
                 random: &mut self.random,
                 reserve: self.config.reserve_recent,
+                uses: &self.uses,
+                prefetcher: self.prefetcher.as_ref(),
+                now,
             };
             let chosen = evict::choose(self.eviction.as_mut(), &mut among);
             if chosen.is_empty() {
@@ -319,6 +327,7 @@ impl Uvm {
                 break;
             }
             for pages in chosen {
+                self.uses.leaves(self.space.geometry.tree(Page(pages.start)));
                 self.send_away(pages, false);
             }
         }

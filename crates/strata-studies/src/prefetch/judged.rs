@@ -7,7 +7,7 @@ use strata_run::LabError;
 const LIST: &str = include_str!("../../data/judged-programs.txt");
 
 /// Their names, in the order of the list.
-pub fn judged() -> impl Iterator<Item = &'static str> {
+pub fn judged() -> impl Iterator<Item = &'static str> + Clone {
     LIST.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 

@@ -151,13 +151,14 @@ impl Selection {
     }
 
     /// An error if a study is made whole.
-    fn check(&self, study: Study) -> Result<(), LabError> {
+    fn check(&self, study: Study, part: Option<&str>) -> Result<(), LabError> {
         let takes_figures = study == Study::Of(Paper::Tom);
-        let takes_programs = takes_figures || study == Study::Of(Paper::Buddy);
+        let judged = study == Study::Of(Paper::Uvm) && part == Some(uvm::JUDGED);
+        let takes_programs = takes_figures || judged || study == Study::Of(Paper::Buddy);
         let (what, those) = if self.figure.is_some() && !takes_figures {
             ("figures", "`tom`")
         } else if !self.programs.is_empty() && !takes_programs {
-            ("programs", "`buddy` and `tom`")
+            ("programs", "`buddy`, `tom` and, with `--part judged`, `uvm`")
         } else {
             return Ok(());
         };
@@ -187,14 +188,14 @@ pub fn reproduce(
     let mut directory = out.join(format!("reproduce-{}", request.study.name()));
     let part = request.part.as_deref();
     check_part(request.study, part)?;
-    request.selection.check(request.study)?;
+    request.selection.check(request.study, part)?;
     let runs = Runs::below(&Store::place(request.store.as_deref())?)?;
     let (mut page, rows, told): (Page, Vec<Row>, Vec<String>) = match request.study {
         Study::Of(paper) => {
             let (page, rows) = match paper {
                 Paper::Buddy => buddy::reproduce(request.effort, &request.selection, &directory, &runs, begins)?,
                 Paper::Cmd => cmd::reproduce(request.effort, &runs, begins)?,
-                Paper::Uvm => uvm::reproduce(request.effort, part, &runs, begins)?,
+                Paper::Uvm => uvm::reproduce(request.effort, part, &request.selection.programs, &runs, begins)?,
                 Paper::Tom => tom::reproduce(request.effort, &request.selection, &runs, begins)?,
             };
             let told = headline(paper, &rows);
@@ -248,12 +249,13 @@ mod tests {
     fn programs_are_selected_where_a_study_can_be_made_of_some() {
         let some = Selection { programs: vec!["KM".into()], figure: Some("8".into()) };
         assert_eq!(some.folder().as_deref(), Some("KM-8"));
-        let [buddy, cmd, tom] = [Paper::Buddy, Paper::Cmd, Paper::Tom].map(Study::Of);
-        assert!(some.check(tom).is_ok() && Selection::default().check(cmd).is_ok());
-        assert!(some.check(buddy).expect_err("no figures").to_string().contains("those of `tom` are"));
+        let [buddy, cmd, tom, uvm] = [Paper::Buddy, Paper::Cmd, Paper::Tom, Paper::Uvm].map(Study::Of);
+        assert!(some.check(tom, None).is_ok() && Selection::default().check(cmd, None).is_ok());
+        assert!(some.check(buddy, None).expect_err("no figures").to_string().contains("those of `tom` are"));
         let programs = Selection { figure: None, ..some };
-        assert!(programs.check(buddy).is_ok());
-        assert!(programs.check(cmd).expect_err("whole").to_string().contains("those of `buddy` and `tom` are"));
+        assert!(programs.check(buddy, None).is_ok());
+        assert!(programs.check(uvm, Some("judged")).is_ok() && programs.check(uvm, Some("loop")).is_err());
+        assert!(programs.check(cmd, None).expect_err("whole").to_string().contains("those of `buddy`, `tom` and,"));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! of it in use or chosen already. If no unit is whole, what there is of the least recent tree goes.
 
 mod driver;
+mod foreseen;
 mod lfu;
 mod lru;
 mod lru_page;
@@ -11,11 +12,16 @@ mod random;
 mod sequential;
 mod tree;
 
+pub(crate) use foreseen::used_last;
+
 use crate::geometry::{Block, Page, Tree};
 use crate::list::List;
+use crate::prefetch::Prefetcher;
 use crate::space::{Space, runs};
+use crate::uses::Uses;
 use std::ops::Range;
 use strata_core::random::SplitMix64;
+use strata_sim::time::Picos;
 
 /// Who was used when.
 #[derive(Default)]
@@ -81,9 +87,20 @@ pub(crate) struct Candidates<'a> {
     pub(crate) random: &'a mut SplitMix64,
     /// Share of the least recent end of a list that is passed over.
     pub(crate) reserve: f64,
+    /// What the past tells of the next use of trees, and who may know better.
+    pub(crate) uses: &'a Uses,
+    pub(crate) prefetcher: &'a dyn Prefetcher,
+    pub(crate) now: Picos,
 }
 
 impl Candidates<'_> {
+    /// Uses of trees until the next one of this.
+    pub(crate) fn distance(&self, tree: Tree) -> u64 {
+        let space = self.space;
+        let told = self.prefetcher.next_use(space.geometry.address(space.geometry.first_page(tree)));
+        told.unwrap_or_else(|| self.uses.distance(tree, space.trees[tree.0 as usize].owner))
+    }
+
     /// Members of a list, least recent first, without those that are reserved.
     fn of<'l>(&self, list: &'l List) -> impl Iterator<Item = u32> + 'l {
         let reserved = if self.reserve > 0.0 { (list.iter().count() as f64 * self.reserve) as usize } else { 0 };
@@ -142,6 +159,7 @@ pub(crate) fn named(name: &str) -> Box<dyn Eviction> {
         "lfu" => Box::new(lfu::LeastFrequent),
         "lru-page" => Box::new(lru_page::LruPage),
         "driver" => Box::new(driver::FirstCome),
+        "foreseen" => Box::new(foreseen::Foreseen),
         _ => Box::new(lru::LruTree),
     }
 }

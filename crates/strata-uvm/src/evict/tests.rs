@@ -2,7 +2,18 @@
 
 use super::*;
 use crate::geometry::Geometry;
+use crate::prefetch::FirstTouch;
 use strata_core::{Addr, Bytes};
+
+/// What a policy may look at, of which nothing is foreseen.
+fn among<'a>(
+    (space, recency): &'a (Space, Recency),
+    random: &'a mut SplitMix64,
+    uses: &'a Uses,
+    reserve: f64,
+) -> Candidates<'a> {
+    Candidates { space, recency, random, reserve, uses, prefetcher: &FirstTouch, now: Picos(0) }
+}
 
 /// `kb` KB of which everything is on the device, and the order of use as `uses` says.
 fn full(kb: u64, uses: &[u32]) -> (Space, Recency) {
@@ -23,9 +34,10 @@ fn full(kb: u64, uses: &[u32]) -> (Space, Recency) {
 }
 
 #[track_caller]
-fn check(name: &str, (space, recency): &(Space, Recency), expected: &[(u32, u32)]) {
-    let mut among = Candidates { space, recency, random: &mut SplitMix64::new(1), reserve: 0.0 };
-    let chosen = choose(named(name).as_mut(), &mut among);
+fn check(name: &str, state: &(Space, Recency), expected: &[(u32, u32)]) {
+    let (mut random, mut uses) = (SplitMix64::new(1), Uses::default());
+    uses.grow(state.0.trees.len(), 1);
+    let chosen = choose(named(name).as_mut(), &mut among(state, &mut random, &uses, 0.0));
     let chosen: Vec<_> = chosen.iter().map(|pages| (pages.start, pages.end)).collect();
     assert_eq!(chosen, expected, "{name}");
 }
@@ -36,6 +48,7 @@ fn least_recent_trees_blocks_and_pages() {
     let state = full(4096, &[600, 0, 40]);
     check("lru", &state, &[(512, 1024)]);
     check("driver", &state, &[(0, 512)]);
+    check("foreseen", &state, &[(512, 1024)]);
     // Of the second tree, all but the block of page 600 are older; the first of them came first.
     check("sequential", &state, &[(512, 528)]);
     check("lru-page", &state, &[(1, 2)]);
@@ -93,7 +106,8 @@ fn if_no_tree_is_whole_the_rest_of_one_goes() {
 
 #[test]
 fn a_reserved_share_is_passed_over() {
-    let (space, recency) = full(8192, &[]);
-    let mut among = Candidates { space: &space, recency: &recency, random: &mut SplitMix64::new(1), reserve: 0.5 };
-    assert_eq!(choose(named("lru").as_mut(), &mut among).first(), Some(&(1024..1536)));
+    let (mut random, uses) = (SplitMix64::new(1), Uses::default());
+    let state = full(8192, &[]);
+    let chosen = choose(named("lru").as_mut(), &mut among(&state, &mut random, &uses, 0.5));
+    assert_eq!(chosen.first(), Some(&(1024..1536)));
 }

@@ -4,7 +4,7 @@
 use super::{Asked, Prefetcher};
 use crate::geometry::Page;
 
-pub(super) struct FirstTouch;
+pub(crate) struct FirstTouch;
 
 impl Prefetcher for FirstTouch {
     fn choose(&mut self, asked: &mut Asked<'_>, pages: &mut Vec<Page>) {

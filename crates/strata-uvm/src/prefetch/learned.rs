@@ -21,6 +21,19 @@ pub trait Predictor: Send {
 
     /// The addresses that will be accessed next, as of the last request; none if it does not know.
     fn predict(&mut self, addresses: &mut Vec<Addr>);
+
+    /// A launch uses a root: it accesses it for the first time, or again after it had to leave.
+    fn used(&mut self, _launch: u32, _root: Addr) {}
+
+    /// Uses of roots until the next one of this root, if it knows better than the past tells.
+    fn next_use(&self, _root: Addr) -> Option<u64> {
+        None
+    }
+
+    /// The 64 KB blocks of a root that are worth bringing with it, the lowest first, if it knows.
+    fn wanted(&self, _root: Addr) -> Option<u32> {
+        None
+    }
 }
 
 /// A predictor as a prefetcher.
@@ -41,6 +54,23 @@ impl Prefetcher for Learned {
         } else {
             super::first_touch::FirstTouch.choose(asked, pages);
         }
+        let geometry = asked.space.geometry;
+        if let Some(wanted) = self.predictor.wanted(geometry.address(geometry.first_page(asked.tree))) {
+            let faulted = |page: Page| asked.faults.iter().any(|&fault| geometry.block(fault) == geometry.block(page));
+            pages.retain(|&page| geometry.is_among(wanted, page) || faulted(page));
+        }
+    }
+
+    fn used(&mut self, launch: u32, root: Addr) {
+        self.predictor.used(launch, root);
+    }
+
+    fn next_use(&self, root: Addr) -> Option<u64> {
+        self.predictor.next_use(root)
+    }
+
+    fn wanted(&self, root: Addr) -> Option<u32> {
+        self.predictor.wanted(root)
     }
 
     fn unit(&self) -> Unit {
@@ -57,6 +87,6 @@ impl Prefetcher for Learned {
     }
 
     fn gathers(&self) -> bool {
-        true
+        self.predictor.unit() == Unit::Page
     }
 }

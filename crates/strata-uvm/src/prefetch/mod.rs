@@ -11,6 +11,8 @@ mod random;
 mod sequential;
 mod tree;
 
+#[cfg(test)]
+pub(crate) use first_touch::FirstTouch;
 pub use learned::{Learned, Predictor};
 
 use crate::geometry::{Page, Tree};
@@ -52,6 +54,19 @@ pub trait Prefetcher: Send {
     /// A request has reached the GMMU; false if it is none to predict after.
     fn observe(&mut self, _request: &Access) -> bool {
         false
+    }
+
+    /// A launch uses a root: it accesses it for the first time, or again after it had to leave.
+    fn used(&mut self, _launch: u32, _root: Addr) {}
+
+    /// Uses of roots until the next one of this root, if it knows better than the past tells.
+    fn next_use(&self, _root: Addr) -> Option<u64> {
+        None
+    }
+
+    /// The 64 KB blocks of a root that are worth bringing with it, the lowest first, if it knows.
+    fn wanted(&self, _root: Addr) -> Option<u32> {
+        None
     }
 
     /// Names addresses, anywhere, whose pages come when the prediction is ready; false if it does not predict at all.

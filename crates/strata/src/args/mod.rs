@@ -272,7 +272,7 @@ pub(crate) struct Reproduce {
     /// Only one part of a study that has several: uvm has `loop`, `learning` and `judged`, composition `pairs` and `oversubscription`
     #[arg(long, value_name = "NAME")]
     pub(crate) part: Option<String>,
-    /// Only this program of tom, as its paper abbreviates it, or of buddy; may be repeated
+    /// Only this program of tom, as its paper abbreviates it, of buddy, or of uvm's part `judged`; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) program: Vec<String>,
     /// Only this figure of tom, and the runs that it needs: a number, or the name of a sensitivity

@@ -28,12 +28,13 @@ use timing::{Moment, Timing};
 pub(super) const PARTS: [&str; 3] = [LOOP, LEARNING, JUDGED];
 const LOOP: &str = "loop";
 const LEARNING: &str = "learning";
-const JUDGED: &str = "judged";
+pub(super) const JUDGED: &str = "judged";
 
 /// Runs everything, or one part, and makes the page.
 pub(super) fn reproduce(
     effort: Effort,
     part: Option<&str>,
+    programs: &[String],
     runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
@@ -46,7 +47,7 @@ pub(super) fn reproduce(
     };
     let makes = |name: &str| part.is_none_or(|part| part == name);
     if makes(JUDGED) {
-        let programs = judging::study(effort, judging::SIZES, runs, begins)?;
+        let programs = judging::study(effort, programs, judging::SIZES, runs, begins)?;
         add((judging::figures(&programs)?, Vec::new()));
     }
     if makes(LOOP) {
