@@ -93,7 +93,9 @@ fn purpose(group: &Compared, label: &str, rows: &[&CompareRow]) -> Option<String
             Some(format!("{:.0} % {way} requests to DRAM, metadata included{equal}", 100.0 * change.abs()))
         }
         Family::UnifiedMemory => {
-            let baseline = group.rows.iter().filter(|row| row.is_baseline);
+            // Of the programs that ran on this machine.
+            let ran = |baseline: &&CompareRow| rows.iter().any(|row| row.program() == baseline.program());
+            let baseline = group.rows.iter().filter(|row| row.is_baseline).filter(ran);
             let before: f64 = baseline.filter_map(|row| quantity(row, "far_faults")).sum();
             let shown = |faults: f64| grouped(faults as u64);
             (before > 0.0).then(|| format!("{} faults instead of {}", shown(total("far_faults")), shown(before)))
