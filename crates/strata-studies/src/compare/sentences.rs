@@ -1,6 +1,7 @@
 //! What a comparison comes to: a sentence for each machine, where it helps and where not.
 
 use super::{CompareRow, Compared, Comparison, Family};
+use strata_core::text::grouped;
 
 /// Changes below this share are not worth a word.
 const WORTH_SAYING: f64 = 0.01;
@@ -92,13 +93,12 @@ fn purpose(group: &Compared, label: &str, rows: &[&CompareRow]) -> Option<String
             Some(format!("{:.0} % {way} requests to DRAM, metadata included{equal}", 100.0 * change.abs()))
         }
         Family::UnifiedMemory => {
-            let baseline = group.rows.iter().filter(|row| row.is_baseline);
+            // Of the programs that ran on this machine.
+            let ran = |baseline: &&CompareRow| rows.iter().any(|row| row.program() == baseline.program());
+            let baseline = group.rows.iter().filter(|row| row.is_baseline).filter(ran);
             let before: f64 = baseline.filter_map(|row| quantity(row, "far_faults")).sum();
-            let change = total("far_faults") / before - 1.0;
-            // All but a few are not all.
-            let digits = usize::from(change.abs() > 0.99 && change.abs() < 1.0);
-            let way = if change < 0.0 { "fewer" } else { "more" };
-            (before > 0.0).then(|| format!("{:.digits$} % {way} faults", 100.0 * change.abs()))
+            let shown = |faults: f64| grouped(faults as u64);
+            (before > 0.0).then(|| format!("{} faults instead of {}", shown(total("far_faults")), shown(before)))
         }
         Family::NearData => {
             let share = total("offloaded") / total("instances").max(1.0);

@@ -289,7 +289,8 @@
       count.textContent = kept.length === data.rows.length ? `${kept.length} rows` : `${kept.length} of ${data.rows.length} rows`;
     };
     const heads = data.headings.map((heading, c) => {
-      const head = element("th", { ...(words[c] ? {} : { class: "n" }), tabindex: 0, title: "sort" }, heading);
+      const kind = [words[c] ? "" : "n", heading.length <= 8 ? "short" : ""].join(" ").trim();
+      const head = element("th", { ...(kind ? { class: kind } : {}), tabindex: 0, title: "sort" }, heading);
       const sort = () => {
         ascending = sorted === c ? !ascending : words[c];
         sorted = c;
