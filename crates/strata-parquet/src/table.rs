@@ -4,6 +4,7 @@ use crate::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type, ParquetEr
 use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::{ColumnReader, get_column_reader};
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
@@ -103,7 +104,12 @@ pub struct Table {
 impl Table {
     /// Reads a whole file of at most so many cells; columns of other types are left out.
     pub fn read(path: &Path, most_cells: u64) -> Result<Self, ParquetError> {
-        let reader = SerializedFileReader::new(File::open(path)?)?;
+        let file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        let reader = SerializedFileReader::new(file)?;
+        for group in reader.metadata().row_groups() {
+            group.columns().iter().try_for_each(|column| lies_within(column, bytes))?;
+        }
         let metadata = reader.metadata().file_metadata();
         let rows = u64::try_from(metadata.num_rows()).unwrap_or(u64::MAX);
         let fields: Vec<String> =
@@ -172,6 +178,16 @@ impl Values {
     }
 }
 
+/// An error if a column does not lie in a file of so many bytes: the library takes that for granted, and panics.
+fn lies_within(column: &ColumnChunkMetaData, bytes: u64) -> Result<(), ParquetError> {
+    let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+    let ends = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
+    match ends.and_then(|(start, length)| start.checked_add(length)) {
+        Some(end) if end <= bytes => Ok(()),
+        _ => Err(ParquetError::General(format!("column `{}` does not lie in the file", column.column_path()))),
+    }
+}
+
 /// The values of a column in a group; `None` for a type that tables do not have.
 fn values(group: &dyn RowGroupReader, place: usize) -> Result<Option<Values>, ParquetError> {
     let rows = group.metadata().num_rows() as usize;
@@ -191,7 +207,12 @@ fn values(group: &dyn RowGroupReader, place: usize) -> Result<Option<Values>, Pa
         }};
     }
     let column = group.metadata().column(place).column_descr_ptr();
-    let pages = Sound { pages: group.get_column_page_reader(place)?, has_dictionary: false };
+    if column.max_def_level() > 1 || column.max_rep_level() > 0 {
+        // Columns in columns.
+        return Ok(None);
+    }
+    let is_of_texts = column.physical_type() == Physical::BYTE_ARRAY;
+    let pages = Sound { pages: group.get_column_page_reader(place)?, has_dictionary: false, is_of_texts, optional };
     Ok(match get_column_reader(column, Box::new(pages)) {
         ColumnReader::BoolColumnReader(mut reader) => Some(read!(reader, |value: bool| value, Truth)),
         ColumnReader::Int64ColumnReader(mut reader) => Some(read!(reader, |value: i64| value, Whole)),
@@ -203,11 +224,74 @@ fn values(group: &dyn RowGroupReader, place: usize) -> Result<Option<Values>, Pa
     })
 }
 
-/// The pages of a column that a reader can bear: the library takes it for granted that indices follow their dictionary, and
-/// panics where a damaged file has them without.
+/// The pages of a column that a reader can bear: the library takes it for granted that indices follow their dictionary, and that there
+/// are as many texts as a page says; it panics where a damaged file has them otherwise.
 struct Sound {
     pages: Box<dyn PageReader>,
     has_dictionary: bool,
+    is_of_texts: bool,
+    /// Rows may have no value.
+    optional: bool,
+}
+
+impl Sound {
+    /// True if the texts of a page are there.
+    fn has_texts(&self, page: &Page) -> Option<bool> {
+        Some(match page {
+            Page::DictionaryPage { buf, num_values, .. } => are_texts(buf, *num_values as usize),
+            Page::DataPage { buf, num_values, encoding: Encoding::PLAIN, .. } if self.optional => {
+                let (length, rest) = buf.split_first_chunk()?;
+                let (levels, values) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+                are_texts(values, ones(levels, *num_values as usize)?)
+            }
+            Page::DataPage { buf, num_values, encoding: Encoding::PLAIN, .. } => are_texts(buf, *num_values as usize),
+            Page::DataPageV2 { buf, num_values, encoding: Encoding::PLAIN, def_levels_byte_len, .. } => {
+                let (levels, values) = buf.split_at_checked(*def_levels_byte_len as usize)?;
+                let count = *num_values as usize;
+                are_texts(values, if self.optional { ones(levels, count)? } else { count })
+            }
+            _ => true,
+        })
+    }
+}
+
+/// True if so many texts lie one after another: the length of each in four bytes, and its own.
+fn are_texts(mut data: &[u8], count: usize) -> bool {
+    for _ in 0..count {
+        let Some((length, rest)) = data.split_first_chunk() else { return false };
+        let Some(rest) = rest.get(u32::from_le_bytes(*length) as usize..) else { return false };
+        data = rest;
+    }
+    true
+}
+
+/// How many of so many rows have a value: levels are a bit each, in runs of one value or in packs of eight.
+fn ones(mut levels: &[u8], rows: usize) -> Option<usize> {
+    let (mut left, mut found) = (rows, 0);
+    while left > 0 {
+        let (mut head, mut shift) = (0usize, 0);
+        loop {
+            let (byte, rest) = levels.split_first()?;
+            levels = rest;
+            head |= usize::from(byte & 127).checked_shl(shift)?;
+            shift += 7;
+            if *byte < 128 {
+                break;
+            }
+        }
+        let is_packed = head & 1 == 1;
+        let (bytes, length) = if is_packed { (head >> 1, (head >> 1).saturating_mul(8)) } else { (1, head >> 1) };
+        let (bits, rest) = levels.split_at_checked(bytes)?;
+        levels = rest;
+        let length = length.min(left);
+        found += match bits.first()? {
+            _ if is_packed => (0..length).filter(|row| bits[row / 8] >> (row % 8) & 1 == 1).count(),
+            value => usize::from(value & 1) * length,
+        };
+        // A run of nothing would go on for ever.
+        left -= Some(length).filter(|length| *length > 0)?;
+    }
+    Some(found)
 }
 
 impl PageReader for Sound {
@@ -222,6 +306,9 @@ impl PageReader for Sound {
                 return Err(ParquetError::General("a page of indices has no dictionary".to_owned()));
             }
             _ => {}
+        }
+        if self.is_of_texts && page.as_ref().is_some_and(|page| self.has_texts(page) != Some(true)) {
+            return Err(ParquetError::General("a page holds fewer texts than it says".to_owned()));
         }
         Ok(page)
     }
@@ -259,6 +346,54 @@ mod tests {
         std::fs::write(&path, include_bytes!("../tests/indices-without-dictionary.parquet")).expect("written");
         let error = Table::read(&path, 1 << 20).expect_err("damaged");
         assert!(error.to_string().contains("has no dictionary"), "{error}");
+    }
+
+    /// The library panics at columns before the beginning of the file: found by fuzzing.
+    #[test]
+    fn a_file_with_a_wrong_byte_is_read_or_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("table.parquet");
+        let columns = [("a".to_owned(), Kind::Whole), ("b".to_owned(), Kind::Text)];
+        let mut writer = TableWriter::new(File::create(&path).expect("made"), &columns, &[]).expect("begun");
+        let texts = vec![Some("x".to_owned()), Some("x".to_owned()), None];
+        writer.group(vec![Values::Whole(vec![Some(1), None, Some(3)]), Values::Text(texts)]).expect("written");
+        writer.finish().expect("ended");
+        let whole = std::fs::read(&path).expect("there");
+        let (mut readable, mut outside) = (0, 0);
+        for place in 0..whole.len() {
+            for flipped in [1, 128, 255] {
+                let mut damaged = whole.clone();
+                damaged[place] ^= flipped;
+                std::fs::write(&path, &damaged).expect("written");
+                match Table::read(&path, 1 << 20) {
+                    Ok(_) => readable += 1,
+                    Err(error) => outside += usize::from(error.to_string().contains("does not lie in the file")),
+                }
+            }
+        }
+        assert!(readable > 0 && outside > 0, "{readable} and {outside} of {} bytes", whole.len());
+    }
+
+    #[test]
+    fn texts_that_no_dictionary_holds_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("texts.parquet");
+        let texts = |row: usize| (row % 3 > 0).then(|| format!("{row:-^1000}"));
+        let texts = Values::Text((0..4000).map(texts).collect());
+        let columns = [("a".to_owned(), Kind::Text)];
+        let mut writer = TableWriter::new(File::create(&path).expect("made"), &columns, &[]).expect("begun");
+        writer.group(vec![texts.clone()]).expect("written");
+        writer.finish().expect("ended");
+        assert_eq!(Table::read(&path, 4000).expect("read").column("a"), Some(&texts));
+    }
+
+    #[test]
+    fn levels_are_counted_in_runs_and_packs() {
+        // Ten of one, five of nothing, and a pack of eight bits of which four rows are left.
+        let levels = [20, 1, 10, 0, 3, 0b1010_0101];
+        assert_eq!(ones(&levels, 19), Some(12));
+        assert_eq!(ones(&levels, 24), None, "there are 23 at most");
+        assert_eq!(ones(&[0, 1], 1), None, "a run of nothing");
     }
 
     #[test]

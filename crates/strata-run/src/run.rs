@@ -255,7 +255,8 @@ pub fn run_on(request: &RunRequest, monitor: &Arc<Monitor>, engine: Box<dyn Engi
     })
 }
 
-/// Runs a program in a folder, with `drive` as its host; when it has ended, `afterthoughts` saves what mechanisms saw there and gives warnings.
+/// Runs a program in a folder, with `drive` as its host; when it has ended, `afterthoughts` saves what mechanisms saw there and gives
+/// warnings.
 fn run_and(
     job: Option<Job>,
     about: Description,

@@ -86,7 +86,9 @@ pub fn local(
                 continue;
             }
             change(&|progress| progress.running = point.name());
-            match run(&point, &way, &sharing, store, stop) {
+            let ran = run(&point, &way, &sharing, store, stop);
+            sharing.ended();
+            match ran {
                 Ok(ended) => change(&|progress| {
                     *(if ended.has_failed { &mut progress.failed } else { &mut progress.done }) += 1;
                     progress.shared += usize::from(ended.shared);
@@ -136,15 +138,24 @@ fn run(point: &Point, way: &Way, sharing: &Sharing, store: &Store, stop: &StopSi
         let again = |found: Found<'_>, folder: &Path, monitor: &Arc<Monitor>| found.run_again(folder, monitor, work);
         let (ended, took) = stopwatch::timed(|| attempt(point, store, stop, again));
         if let Some(ended) = ended? {
-            return Ok(Ended { shared: true, spared_seconds: seconds - ended.host_seconds, ..ended });
+            return Ok(Ended {
+                shared: true,
+                spared_seconds: seconds.map_or(0.0, |seconds| seconds - ended.host_seconds),
+                ..ended
+            });
         }
         sharing.differs(point);
         in_vain = took.cpu.as_secs_f64();
     }
     let ended = attempt(point, store, stop, |found, folder, monitor| match way {
-        Way::Keep => {
+        Way::Keep { is_cold } => {
             let (result, work) = found.run_keeping(folder, monitor, ROOM)?;
-            sharing.kept(point, work, result.host.host_cpu_seconds);
+            sharing.kept(point, work, (!is_cold).then_some(result.host.host_cpu_seconds));
+            Ok(Some(result))
+        }
+        Way::Measure => {
+            let result = found.run_in(folder, monitor)?;
+            sharing.measured(point, result.host.host_cpu_seconds);
             Ok(Some(result))
         }
         Way::Alone | Way::Again(..) => found.run_in(folder, monitor).map(Some),
@@ -272,8 +283,8 @@ mod tests {
 
     #[test]
     fn points_that_share_have_the_bytes_of_points_that_do_not() {
-        // Four machines for each seed: three of them share what the first has made.
-        assert_eq!(check("['saxpy', 'bfs', 'reduction']", 1), 3 * 2 * 3);
+        // Four machines for each seed: three of them share what the first has made, but for one more point that is measured.
+        assert_eq!(check("['saxpy', 'bfs', 'reduction']", 1), 3 * 2 * 3 - 1);
         check("['saxpy', 'hotspot']", 2);
     }
 

@@ -5,10 +5,14 @@
 //! byte, whether it shares or not. A family in which some device answers the host otherwise (mechanisms place memory otherwise, sums
 //! take their terms in another order) ends its sharing there: each point that is left runs its program.
 //!
+//! How long the host took is measured where it works, but not in the points that a process begins with: these are slower than others.
+//! Of a family whose work such a point did, one more point does it.
+//!
 //! Invariant: kept is the work of families that have points left, so memory does not grow with the sweep.
 
 use crate::points::{Point, Points};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strata_core::Bytes;
 use strata_run::run::HostWork;
@@ -20,6 +24,8 @@ pub(crate) const ROOM: Bytes = Bytes(256 << 20);
 /// The points of one sweep by families.
 pub(crate) struct Sharing {
     families: Mutex<HashMap<u128, Family>>,
+    /// Some point has ended.
+    is_warm: AtomicBool,
 }
 
 /// Points of which one could do the host's work for all.
@@ -33,8 +39,8 @@ struct Family {
 enum Known {
     /// No point has ended.
     Nothing,
-    /// What the host did, and the CPU time that it took, in seconds.
-    Work(Arc<HostWork>, f64),
+    /// What the host did, the CPU time that it took, in seconds, as far as known, and whether somebody measures that.
+    Work { work: Arc<HostWork>, seconds: Option<f64>, is_measured: bool },
     /// The work cannot be shared.
     Own,
 }
@@ -43,10 +49,12 @@ enum Known {
 pub(crate) enum Way {
     /// By its program alone.
     Alone,
-    /// By its program; what its host does is kept.
-    Keep,
-    /// With what another's host did in so many seconds of CPU time.
-    Again(Arc<HostWork>, f64),
+    /// By its program; what its host does is kept, and measured unless the process is cold.
+    Keep { is_cold: bool },
+    /// By its program; what its host does is measured.
+    Measure,
+    /// With what another's host did in so many seconds of CPU time, as far as known.
+    Again(Arc<HostWork>, Option<f64>),
 }
 
 impl Sharing {
@@ -63,7 +71,10 @@ impl Sharing {
         // Who is alone shares nothing, and has no need to be remembered.
         families.retain(|_, family| family.left > 1);
         order.sort_by_key(|(first, _)| *first);
-        (Self { families: Mutex::new(families) }, order.into_iter().map(|(_, number)| number).collect())
+        (
+            Self { families: Mutex::new(families), is_warm: AtomicBool::new(false) },
+            order.into_iter().map(|(_, number)| number).collect(),
+        )
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u128, Family>> {
@@ -76,23 +87,43 @@ impl Sharing {
         let mut families = self.lock();
         let Some(family) = families.get_mut(&key) else { return Way::Alone };
         family.left -= 1;
-        let (is_last, known) = (family.left == 0, family.known.clone());
+        let is_last = family.left == 0;
+        let way = match family.known.clone() {
+            Known::Work { work, seconds, is_measured: false } if !is_last => {
+                family.known = Known::Work { work, seconds, is_measured: true };
+                Way::Measure
+            }
+            Known::Work { work, seconds, .. } => Way::Again(work, seconds),
+            Known::Nothing if !is_last => Way::Keep { is_cold: !self.is_warm.load(Ordering::Relaxed) },
+            Known::Nothing | Known::Own => Way::Alone,
+        };
         if is_last {
             families.remove(&key);
         }
-        match known {
-            Known::Work(work, seconds) => Way::Again(work, seconds),
-            Known::Nothing if !is_last => Way::Keep,
-            Known::Nothing | Known::Own => Way::Alone,
+        way
+    }
+
+    /// A point has ended, however that went.
+    pub(crate) fn ended(&self) {
+        self.is_warm.store(true, Ordering::Relaxed);
+    }
+
+    /// The host of a point took so many seconds.
+    pub(crate) fn measured(&self, point: &Point, seconds: f64) {
+        if let Some(family) = self.lock().get_mut(&family(point))
+            && let Known::Work { seconds: known, .. } = &mut family.known
+        {
+            *known = Some(seconds);
         }
     }
 
-    /// A point has run; `work` is what its host did in so many seconds, if that could be kept.
-    pub(crate) fn kept(&self, point: &Point, work: Option<HostWork>, seconds: f64) {
+    /// A point has run; `work` is what its host did, if that could be kept, in so many seconds, if those say anything.
+    pub(crate) fn kept(&self, point: &Point, work: Option<HostWork>, seconds: Option<f64>) {
         if let Some(family) = self.lock().get_mut(&family(point))
             && matches!(family.known, Known::Nothing)
         {
-            family.known = work.map_or(Known::Own, |work| Known::Work(Arc::new(work), seconds));
+            let kept = |work| Known::Work { work: Arc::new(work), seconds, is_measured: seconds.is_some() };
+            family.known = work.map_or(Known::Own, kept);
         }
     }
 
