@@ -35,13 +35,13 @@ impl Pool {
     /// Puts a tensor into the smallest gap that has `size` bytes, or into a new segment; of what is left there, less than `least` is lost.
     fn put(&mut self, name: &str, size: u64, segment: u64, least: u64, tensor: &Allocation) {
         let fits = self.gaps.iter().enumerate().filter(|(_, (room, _))| *room >= size);
-        let (room, place) = match fits.min_by_key(|(_, gap)| **gap).map(|(index, _)| index) {
-            Some(index) => self.gaps.remove(index),
-            None => {
-                let name = format!("{name} segment {}", self.segments.len() + 1);
-                self.segments.push(Allocation { name, bytes: Bytes(segment), snapshots: Vec::new() });
-                (segment, self.segments.len() - 1)
-            }
+        let smallest = fits.min_by_key(|(_, gap)| **gap).map(|(index, _)| index);
+        let (room, place) = if let Some(index) = smallest {
+            self.gaps.remove(index)
+        } else {
+            let name = format!("{name} segment {}", self.segments.len() + 1);
+            self.segments.push(Allocation { name, bytes: Bytes(segment), snapshots: Vec::new() });
+            (segment, self.segments.len() - 1)
         };
         if room - size >= least {
             self.gaps.push((room - size, place));

@@ -76,16 +76,11 @@ pub(super) const PROGRAMS: [Program; 16] = [
 /// Those with these names, in the order of the paper's figures; all of them if there are none.
 pub(super) fn selected(names: &[String]) -> Result<Vec<Program>, LabError> {
     let known = || PROGRAMS.iter().map(|program| program.name);
-    match names.iter().find(|name| known().all(|program| program != **name)) {
-        Some(name) => {
-            let reason = format!("`buddy` has no program `{name}`; {}", suggestion(name, known()));
-            Err(LabError::Request(reason))
-        }
-        None => {
-            let wanted = |program: &Program| names.is_empty() || names.iter().any(|name| name == program.name);
-            Ok(PROGRAMS.into_iter().filter(wanted).collect())
-        }
+    if let Some(name) = names.iter().find(|name| known().all(|program| program != **name)) {
+        return Err(LabError::Request(format!("`buddy` has no program `{name}`; {}", suggestion(name, known()))));
     }
+    let wanted = |program: &Program| names.is_empty() || names.iter().any(|name| name == program.name);
+    Ok(PROGRAMS.into_iter().filter(wanted).collect())
 }
 
 /// Which programs run, and on which inputs.
