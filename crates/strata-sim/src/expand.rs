@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn steps_read_what_those_before_them_write() {
-        let set = ["isa.rows.div.rn.f32.steps=special +special f32*2 control"];
+        let set = ["isa.rows.div.rn.f32.steps=\"special +special f32*2 control\""];
         let isa = load("titan-v", &set).expect("a preset").config.isa;
         let seen: Vec<_> = expand(&isa, vec![division()], 10)
             .into_iter()

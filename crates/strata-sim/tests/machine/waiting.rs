@@ -2,6 +2,7 @@
 
 use crate::latency::{To, answered};
 use crate::script::{BARRIER, Bench, gpu, load_word, run, script, use_of};
+use strata_core::OpClass;
 use strata_testkit::Instr;
 
 /// `n` instructions that need nothing of each other.
@@ -91,6 +92,19 @@ fn a_barrier_opens_for_the_last_warp_and_counts_them_one_by_one() {
     // With many cycles per warp, counting them is what takes time.
     let slow = run(&gpu("titan-v", &["sm.barrier_cycles=64"]), &[&[BARRIER], &[BARRIER], &[BARRIER]]);
     assert_eq!(slow.cycles, barrier + 2 * 64);
+}
+
+#[test]
+fn a_division_takes_its_steps_one_after_another() {
+    let config = gpu("titan-v", &["isa.rows.div.rn.f32.steps=\"special +special f32*2 control\""]);
+    let divide = Instr::compute(OpClass::FloatDiv, "div.rn.f32").to(1).needs(&[0]);
+    let ran = run(&config, &[&[divide, use_of(1)]]);
+    let latency = |class: OpClass| u64::from(config.isa.timing("", class).latency.round() as u32);
+    let interval = config.isa.timing("", OpClass::Special).interval.round() as u64;
+    // Two products wait for the reciprocal and for each other; the branch for them and for the check, which had the unit second.
+    let branch = (latency(OpClass::Special) + 2 * latency(OpClass::F32)).max(interval + latency(OpClass::Special));
+    assert_eq!(ran.cycles, branch + 1 + u64::from(config.isa.branch_cycles) + 1);
+    assert_eq!(ran.counted.machine.warp_instructions, 6);
 }
 
 #[test]

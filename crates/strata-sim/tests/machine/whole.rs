@@ -2,6 +2,7 @@
 
 use crate::script::{Bench, Ran, gpu, load_line, script, store_words, use_of};
 use strata_core::stats::Stats;
+use strata_sim::{KernelNeeds, MachineBuilder};
 use strata_testkit::Script;
 
 /// A stream: every CTA of four warps reads two lines of its own per warp and writes one.
@@ -40,6 +41,21 @@ fn every_byte_is_moved_once() {
     assert_eq!(ran.counted.machine.sent, 1000 * 4 * 3);
     let members: u64 = ran.counted.slices.iter().map(|slice| slice.reads).sum();
     assert_eq!(members, l2.reads);
+}
+
+#[test]
+fn a_profiler_counts_some_of_the_launch() {
+    let config = gpu("titan-v", &["launch.before=100", "launch.after=50", "launch.profiled=30"]);
+    let launch_of = |profiled: bool| {
+        let mut builder = MachineBuilder::new(config.clone());
+        if profiled {
+            builder.profile();
+        }
+        let mut bench = Bench(builder.build().expect("a machine"));
+        let needs = KernelNeeds { threads: 32, registers: 16, shared: 0 };
+        bench.0.run_kernel(&mut script(&[[use_of(1)]]), &needs).expect("it runs").launch_cycles
+    };
+    assert_eq!([false, true].map(launch_of), [150, 120]);
 }
 
 /// Events that the simulator handles for each line request.
