@@ -153,7 +153,7 @@ fn a_full_disk_is_told_and_leaves_nothing_torn() {
     let output = sweep(&plan, &store).output().expect("it runs");
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(message.contains("No space left") && message.contains("run the same command again"), "{message}");
+    assert!(message.contains("the disk is full") && message.contains("run the same command again"), "{message}");
     let mut found = Vec::new();
     torn(disk.0.path(), &mut found);
     assert!(found.is_empty(), "{found:?}");
