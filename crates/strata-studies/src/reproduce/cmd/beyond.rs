@@ -116,7 +116,7 @@ pub(super) fn reuse(timings: &[Timing]) -> [Figure; 2] {
 
 /// What parts of the machine say beside the whole one.
 pub(super) fn scale_models(models: &[Timing], whole: &[Timing]) -> Figure {
-    let note = "CMD in the quick study, on parts of the machine with inputs of the size small, beside the whole machine: IPC over the \
+    let note = "CMD in the quick study, on parts of the machine with its inputs, beside the whole machine: IPC over the \
                 plain machine's, metadata in all off-chip requests, sectors of duplicates that L2 has, over those that reads \
                 want.";
     let of = |t: &Timing| -> [Option<f64>; 3] {

@@ -20,7 +20,7 @@ use strata_core::settings::Settings as Values;
 use strata_run::LabError;
 use strata_run::Step;
 use suite::{CMD, Extent, PROGRAMS, Program, Scheme};
-use timing::{Machine, Timing};
+use timing::{Machine, SizeOf, Timing};
 
 /// Runs everything and makes the page.
 pub(super) fn reproduce(
@@ -33,21 +33,21 @@ pub(super) fn reproduce(
         Effort::Standard => Extent::Standard,
         Effort::Full => Extent::Full,
     };
-    let sizes = Sizes { own: extent.size(), models: Extent::Quick.size() };
+    let sizes = Sizes { own: &|program| extent.size(program), models: &|program| Extent::Quick.size(program) };
     study(&PROGRAMS, extent, sizes, runs, begins)
 }
 
 /// Sizes of inputs: of the study itself, and of the parts of the machine that it shows beside it.
 #[derive(Clone, Copy)]
-struct Sizes {
-    own: &'static str,
-    models: &'static str,
+struct Sizes<'a> {
+    own: SizeOf<'a>,
+    models: SizeOf<'a>,
 }
 
 fn study(
     programs: &[Program],
     extent: Extent,
-    sizes: Sizes,
+    sizes: Sizes<'_>,
     runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
@@ -67,7 +67,7 @@ fn study(
         "Thirteen programs of our own, written after the originals, at the size {} on the machine cmd-gddr6, {}. Every \
          mean is over all programs first and says how many it covers; means beside it leave out who is cache-resident on the \
          plain machine. Where the paper prints a number it stands beside ours in the list of rows.",
-        sizes.own,
+        extent.sizes(),
         match machine {
             Machine::Whole => "whole as in Table II",
             Machine::ScaleModel => "scaled down with programs that would fit into its caches",
@@ -132,7 +132,7 @@ fn failures(timings: &[Timing]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const TINY: Sizes = Sizes { own: "tiny", models: "tiny" };
+    const TINY: Sizes<'_> = Sizes { own: &|_| "tiny", models: &|_| "tiny" };
 
     /// The longest study of one program: every scheme can be run, and has its place in a figure.
     #[test]

@@ -220,11 +220,14 @@ impl Input {
     }
 }
 
-/// Runs all programs with inputs of a size on all machines. Machines come one after another: what is in every figure is
+/// The size of a program's input.
+pub(super) type SizeOf<'a> = &'a (dyn Fn(&str) -> &'static str + Sync);
+
+/// Runs all programs on all machines. Machines come one after another: what is in every figure is
 /// there first if the study is cut, and goes on.
 pub(super) fn study(
     programs: &[Program],
-    size: &'static str,
+    size_of: SizeOf<'_>,
     machine: Machine,
     schemes: &[Scheme],
     runs: &Runs,
@@ -232,7 +235,8 @@ pub(super) fn study(
 ) -> Result<Vec<Timing>, LabError> {
     let threads = parallel::threads();
     let name = |program: &Program| format!("{}, without time", program.name);
-    let inputs = parallel::map(programs, threads, name, begins, |program| Input::measure(*program, size, runs));
+    let measure = |program: &Program| Input::measure(*program, size_of(program.name), runs);
+    let inputs = parallel::map(programs, threads, name, begins, measure);
     let inputs: Vec<Input> = inputs.into_iter().collect::<Result<_, LabError>>()?;
     let jobs: Vec<(&Input, Scheme)> =
         schemes.iter().flat_map(|scheme| inputs.iter().map(|input| (input, *scheme))).collect();
