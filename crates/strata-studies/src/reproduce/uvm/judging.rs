@@ -106,14 +106,14 @@ const fn setting(host: Host, percent: u32, id: &'static str, title: &'static str
     Setting { host, percent, id, title }
 }
 
-/// In the order in which they are run.
+/// In the order in which they are run; the last two are not those of a quick study.
 const SETTINGS: [Setting; 6] = [
     setting(Host::Charged, 100, "judged-charged", "Programs never seen, the host's work charged"),
     setting(Host::Charged, 125, "judged-charged-125", "The same with memory for 80 %"),
-    setting(Host::Driver, 100, "judged-driver", "Programs never seen, by the rules of the driver"),
-    setting(Host::Driver, 125, "judged-driver-125", "The same with memory for 80 %"),
     setting(Host::Free, 100, "judged-free", "Programs never seen, the host's work free"),
     setting(Host::Free, 125, "judged-free-125", "The same with memory for 80 %"),
+    setting(Host::Driver, 100, "judged-driver", "Programs never seen, by the rules of the driver"),
+    setting(Host::Driver, 125, "judged-driver-125", "The same with memory for 80 %"),
 ];
 
 impl Setting {
@@ -218,7 +218,7 @@ pub(super) fn study(
     runs: &Runs,
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<Vec<Program>, LabError> {
-    let settings = if effort == Effort::Quick { &SETTINGS[..2] } else { &SETTINGS[..] };
+    let settings = if effort == Effort::Quick { &SETTINGS[..4] } else { &SETTINGS[..] };
     if let Some(unknown) = some.iter().find(|name| judged().all(|program| program != name.as_str())) {
         let near = suggestion(unknown, judged());
         return Err(LabError::Request(format!("no predictor is judged on `{unknown}`; {near}")));

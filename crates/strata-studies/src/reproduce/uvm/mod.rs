@@ -46,7 +46,8 @@ pub(super) fn reproduce(
         rows.extend::<Vec<Row>>(more);
     };
     let makes = |name: &str| part.is_none_or(|part| part == name);
-    if makes(JUDGED) {
+    // An hour of runs: a quick study has it if it is asked for.
+    if makes(JUDGED) && (part.is_some() || effort != Effort::Quick) {
         let programs = judging::study(effort, programs, judging::SIZES, runs, begins)?;
         add((judging::figures(&programs)?, Vec::new()));
     }
