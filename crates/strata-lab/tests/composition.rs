@@ -457,7 +457,7 @@ impl Bench {
         for kernel in 0..kernels as u64 {
             let mut instruction = |number: u64| {
                 // Every third instruction goes on by a line a kernel, within a page, so that a prefetcher has something to find.
-                let strided = number % 3 == 0;
+                let strided = number.is_multiple_of(3);
                 let walked = self.base + number % LINES * 65536 + kernel % 5 * 128;
                 let at = if strided { walked } else { self.at(random.below(LINES)) };
                 match random.below(5) {

@@ -238,13 +238,13 @@ impl Sound {
     /// True if the texts of a page are there.
     fn has_texts(&self, page: &Page) -> Option<bool> {
         Some(match page {
-            Page::DictionaryPage { buf, num_values, .. } => are_texts(buf, *num_values as usize),
             Page::DataPage { buf, num_values, encoding: Encoding::PLAIN, .. } if self.optional => {
                 let (length, rest) = buf.split_first_chunk()?;
                 let (levels, values) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
                 are_texts(values, ones(levels, *num_values as usize)?)
             }
-            Page::DataPage { buf, num_values, encoding: Encoding::PLAIN, .. } => are_texts(buf, *num_values as usize),
+            Page::DictionaryPage { buf, num_values, .. }
+            | Page::DataPage { buf, num_values, encoding: Encoding::PLAIN, .. } => are_texts(buf, *num_values as usize),
             Page::DataPageV2 { buf, num_values, encoding: Encoding::PLAIN, def_levels_byte_len, .. } => {
                 let (levels, values) = buf.split_at_checked(*def_levels_byte_len as usize)?;
                 let count = *num_values as usize;
@@ -378,7 +378,7 @@ mod tests {
     fn texts_that_no_dictionary_holds_are_read() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("texts.parquet");
-        let texts = |row: usize| (row % 3 > 0).then(|| format!("{row:-^1000}"));
+        let texts = |row: usize| (!row.is_multiple_of(3)).then(|| format!("{row:-^1000}"));
         let texts = Values::Text((0..4000).map(texts).collect());
         let columns = [("a".to_owned(), Kind::Text)];
         let mut writer = TableWriter::new(File::create(&path).expect("made"), &columns, &[]).expect("begun");

@@ -138,7 +138,7 @@ fn random_warps(random: &mut SplitMix64, size: u64, length: usize) -> Vec<Vec<In
 fn torture(set: &[&str], kernels: u32) -> Result<Counts, MachineError> {
     const SIZE: u64 = 20 * MB;
     let predictor = match set.contains(&LEARNED) {
-        true if set.iter().any(|set| set.ends_with(":root")) => roots::RootsOn::boxed(2),
+        true if set.iter().any(|set| set.ends_with(":root")) => Some(roots::RootsOn::boxed(2)),
         true => Some(Box::new(predictions::OneMegabyteOn(0)) as Box<dyn Predictor>),
         false => None,
     };

@@ -182,7 +182,7 @@ mod tests {
             let (mut uses, mut now) = (Uses::default(), Picos(0));
             uses.grow(6, 2);
             for &root in order {
-                now = now + Picos(10_000_000);
+                now += Picos(10_000_000);
                 uses.accessed(Tree(root), root / 4, 1, now);
             }
             (0..6).filter(|&root| uses.in_use(Tree(root), root / 4, now)).collect::<Vec<_>>()

@@ -228,6 +228,7 @@ impl Tags {
     }
 
     /// Puts the way at `position` of a set's order in front.
+    #[allow(clippy::inline_always, reason = "a call costs more than what it does")]
     #[inline(always)]
     fn rejuvenate(&mut self, set: u32, position: usize) {
         self.rows.move_to_front(set, position);
@@ -265,6 +266,7 @@ impl Tags {
         Some(self.index(set, way))
     }
 
+    #[allow(clippy::inline_always, reason = "a call costs more than what it does")]
     #[inline(always)]
     fn way_of(&self, set: u32, line: LineAddr) -> Option<u32> {
         let first = set * self.ways;

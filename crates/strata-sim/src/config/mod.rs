@@ -143,6 +143,7 @@ pub struct OpTiming {
 }
 
 /// Instruction timing and the machine view of PTX.
+#[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct IsaConfig {
     /// Rows by pattern, most specific first: opcode with modifiers (`add.s64`, `mul.lo.s32`, `ld.param`), then class names.

@@ -512,6 +512,7 @@ const ISSUE: usize = 0;
 
 /// Takes the first cycle at or after `from` at which an instruction can issue to a unit that it occupies for `interval`
 /// cycles.
+#[allow(clippy::inline_always, reason = "a call costs more than what it does")]
 #[inline(always)]
 fn take_slot(scheduler: &mut Scheduler, unit: ExecutionUnit, from: u64, interval: u32) -> Option<u64> {
     let unit = ISSUE + 1 + unit as usize;

@@ -15,8 +15,8 @@ const FREE: &str = "uvm.reclaim=free";
 pub(super) struct RootsOn(pub(super) u64, u64);
 
 impl RootsOn {
-    pub(super) fn boxed(count: u64) -> Option<Box<dyn Predictor>> {
-        Some(Box::new(Self(count, 0)))
+    pub(super) fn boxed(count: u64) -> Box<dyn Predictor> {
+        Box::new(Self(count, 0))
     }
 }
 
@@ -50,7 +50,7 @@ fn sweep(bench: &mut Bench, roots: &[u64]) {
 
 #[test]
 fn roots_that_are_named_come_in_their_order_one_request_each() {
-    let mut bench = bench(&["uvm.fault_charge=measured", "uvm.service=server"], RootsOn::boxed(2), 4);
+    let mut bench = bench(&["uvm.fault_charge=measured", "uvm.service=server"], Some(RootsOn::boxed(2)), 4);
     sweep(&mut bench, &[0]);
     let c = bench.counts();
     assert_eq!((c.faults, c.migrated, c.predicted_queued, c.served), (1, 3 * 512, 2 * 512, 3));
@@ -59,7 +59,7 @@ fn roots_that_are_named_come_in_their_order_one_request_each() {
 #[test]
 fn a_root_that_somebody_waits_for_moves_forward_whole() {
     let set = ["uvm.fault_charge=measured", "uvm.service=server", "uvm.priority=demand"];
-    let mut bench = bench(&set, RootsOn::boxed(3), 8);
+    let mut bench = bench(&set, Some(RootsOn::boxed(3)), 8);
     // The second warp comes to wait for what was named last.
     let third = [Instr::load(BASE), Instr::load(BASE), Instr::load(BASE + 3 * ROOT + 64 * KB)];
     bench.run(&[&touches(0), &third]).expect("it runs");
@@ -88,7 +88,7 @@ fn sweeps_over_more_than_memory_keep_what_the_next_one_needs() {
 #[test]
 fn nothing_that_is_needed_sooner_leaves_for_a_predicted_root() {
     let run = |gate: &str| {
-        let mut bench = bench(&["uvm.device_memory=6MB", gate], RootsOn::boxed(2), 8);
+        let mut bench = bench(&["uvm.device_memory=6MB", gate], Some(RootsOn::boxed(2)), 8);
         for _ in 0..6 {
             sweep(&mut bench, &[0, 1, 2]);
         }
