@@ -37,7 +37,7 @@ pub(super) fn reproduce(
     begins: &mut (dyn FnMut(Step<'_>) + Send),
 ) -> Result<(Page, Vec<Row>), LabError> {
     let (judged, timed): (_, _) = match effort {
-        Effort::Quick => ("small", "small"),
+        Effort::Quick => ("small", "tiny"),
         Effort::Standard => ("medium", "small"),
         Effort::Full => ("medium", "medium"),
     };
