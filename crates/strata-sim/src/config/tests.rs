@@ -184,7 +184,7 @@ fn all_errors_of_a_file_are_reported_at_once() {
             "7: expected an integer, found text",
             "10: the number is out of range (allowed are 1 to 1024)",
             "13: the row `add` (patterns with a dot need quotes) has no key `f32` (known here: `latency`, `interval`, \
-             `issues`)",
+             `issues`, `steps`)",
             "16: `sm.count` names no value of this file (known here: `l2.slices`, `name`, `sm.threads`)",
             "17: the source is empty (name a table, a data sheet or a measurement, or write \"choice: \" and the reason)",
         ]
